@@ -1,0 +1,92 @@
+// What a tuner must know of an op: how to list, build, run and verify its problems.
+//
+// An op describes itself here once; the tuner, the tests and the benches all read this.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "furlong/axis.hh"
+#include "furlong/cell_key.hh"
+#include "furlong/select.hh"
+
+namespace furlong {
+
+/// One cell's inputs, outputs and ways to run them. Owned and driven by one thread.
+///
+/// A problem holds a ring of copies of its inputs, each with red zones around every output and
+/// poison in whatever the op must not read. The driver verifies before it times anything.
+class Problem {
+ public:
+  virtual ~Problem() = default;
+
+  /// Can the candidate run this cell at all? A reason refuses.
+  virtual select::Refusal can_run(int candidate) = 0;
+
+  /// Bytes of one copy, red zones included.
+  virtual std::int64_t copy_bytes() const = 0;
+
+  /// Makes the ring hold `copies` >= 1 copies (contents unspecified until restore()).
+  virtual void resize_ring(int copies) = 0;
+
+  /// Brings the first `copies` copies of the ring back to the inputs, so that every candidate
+  /// starts from the same data.
+  virtual void restore(int copies) = 0;
+
+  /// One call of the candidate on one copy, under a strict pin. May throw.
+  virtual void run(int candidate, int copy) = 0;
+
+  /// Checks one copy after run() of a correct problem: sampled items against a reference in higher
+  /// precision, every item against the witness (if there is one), red zones, poison, info.
+  /// Empty = passed; else the reason (`residual`, `residual_nonfinite`, `info`, `red_zone`, ...).
+  virtual std::string verify(int copy) = 0;
+
+  /// Keeps that copy's output as the witness: call after its verify() passed.
+  virtual void adopt_witness(int copy) = 0;
+};
+
+struct ProblemOptions {
+  std::int64_t extra_ld = 0;  ///< added to every leading dimension
+  std::uint64_t seed = 1;     ///< of the inputs
+};
+
+/// Family hashes of an op's kernel sources, eight hex digits each.
+struct KernelHashes {
+  std::string kernels;                                        ///< over the whole sources block
+  std::vector<std::pair<std::string, std::string>> families;  ///< family, hash
+  /// The family's hash, or null.
+  const std::string* find(std::string_view family) const {
+    for (const auto& [name, hash] : families) {
+      if (name == family) return &hash;
+    }
+    return nullptr;
+  }
+};
+
+struct OpSpec {
+  select::OpVocabulary vocabulary;
+  /// The axes of the grid, in order; per dtype because a grid may be thinned by it.
+  std::function<std::vector<Axis>(const std::string& dtype)> axes;
+  /// Input bytes of a cell: the cap of a run is stated in it.
+  std::function<std::int64_t(const std::string& dtype, const CellKey& key)> input_bytes;
+  /// The largest matrix dimension of a cell.
+  std::function<std::int64_t(const CellKey& key)> max_dim;
+  /// Throws std::invalid_argument for a key that is no cell of this op.
+  std::function<std::unique_ptr<Problem>(const std::string& dtype, const CellKey& key,
+                                         const ProblemOptions& options)>
+      make_problem;
+  /// Of the sources this program was built from.
+  KernelHashes hashes;
+  /// One line: what the times depend on beside the hashed sources (compiler and flags, SIMD
+  /// target, threads, vendor library versions and core names).
+  std::function<std::string()> environment;
+  /// Runs the op with automatic selection / pinned on one copy, for benches: floating-point
+  /// operations of one call, 0 when unknown.
+  std::function<double(const CellKey& key)> flops;
+};
+
+}  // namespace furlong

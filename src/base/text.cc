@@ -1,0 +1,78 @@
+#include "base/text.hh"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace furlong {
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> pieces;
+  for (;;) {
+    const auto at = text.find(separator);
+    pieces.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return pieces;
+    text.remove_prefix(at + 1);
+  }
+}
+
+std::vector<std::string_view> words(std::string_view text) {
+  std::vector<std::string_view> found;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    while (at < text.size() && is_space(text[at])) ++at;
+    const std::size_t start = at;
+    while (at < text.size() && !is_space(text[at])) ++at;
+    if (at > start) found.push_back(text.substr(start, at - start));
+  }
+  return found;
+}
+
+std::string join(std::span<const std::string> pieces, std::string_view separator) {
+  std::string text;
+  for (const std::string& piece : pieces) {
+    if (&piece != pieces.data()) text += separator;
+    text += piece;
+  }
+  return text;
+}
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+bool is_space(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\v' || c == '\f' || c == '\r';
+}
+
+bool has_space(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), is_space);
+}
+
+std::string lower(std::string_view text) {
+  std::string lowered(text);
+  for (char& c : lowered) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lowered;
+}
+
+std::string quoted(std::string_view text) {
+  std::string shown = "\"";
+  for (const char c : text.substr(0, 80)) {
+    if (c == '"' || c == '\\') {
+      shown += '\\';
+      shown += c;
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      shown += c;
+    }
+  }
+  if (text.size() > 80) shown += "...";
+  return shown + "\"";
+}
+
+}  // namespace furlong

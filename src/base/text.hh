@@ -1,0 +1,31 @@
+// Small pure helpers on text.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace furlong {
+
+/// The pieces between separators; always at least one, empty pieces kept.
+std::vector<std::string_view> split(std::string_view text, char separator);
+
+/// The words between runs of ASCII white space; none for blank text.
+std::vector<std::string_view> words(std::string_view text);
+
+std::string join(std::span<const std::string> pieces, std::string_view separator);
+
+/// Without ASCII white space at both ends.
+std::string_view trim(std::string_view text);
+
+bool is_space(char c);
+bool has_space(std::string_view text);
+
+/// ASCII only.
+std::string lower(std::string_view text);
+
+/// `text` in double quotes, control bytes and quotes escaped, cut at 80 bytes: for messages.
+std::string quoted(std::string_view text);
+
+}  // namespace furlong

@@ -1,0 +1,36 @@
+// Project: `furlong.toml`, and the paths that follow from it.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "furlong/dtype.hh"
+
+namespace furlong::ledger {
+
+struct Project {
+  std::filesystem::path root;  ///< the folder of furlong.toml; empty outside a project
+  std::string library = "furlong";
+  std::filesystem::path ledger = "ledger";  ///< as spelled; relative to root unless absolute
+  std::filesystem::path tables = "tuned";
+  std::string specs = "src/blas/{op}/spec.cc";
+  std::vector<std::string> include;
+  DtypeList dtypes;
+
+  /// Of `folder`; without it, of the nearest parent of the working directory that has the file;
+  /// without one, ledger and tables live in `$XDG_DATA_HOME/furlong` (default
+  /// `~/.local/share/furlong`) and root is empty. Throws Error `<file>: <what>` for an unknown
+  /// field, a wrong type, text that is no TOML, or a named folder without the file.
+  static Project load(const std::optional<std::filesystem::path>& folder);
+
+  std::filesystem::path ledger_dir() const;
+  std::filesystem::path tables_dir() const;
+  std::filesystem::path ledger_file(const std::string& op, const std::string& device) const;
+  std::filesystem::path table_file(const std::string& op, const std::string& device) const;
+  std::filesystem::path spec_file(const std::string& op) const;
+  bool has_sources() const { return !root.empty(); }
+};
+
+}  // namespace furlong::ledger
