@@ -1,0 +1,7 @@
+// The tuner of the built-in ops.
+#include "blas/potrf/spec.hh"
+#include "furlong/cli.hh"
+
+int main(int argc, char** argv) {
+  return furlong::cli::run(argc, argv, {&furlong::blas::potrf_spec()});
+}

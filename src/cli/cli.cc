@@ -1,0 +1,143 @@
+#include "furlong/cli.hh"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+
+#include <fmt/format.h>
+
+#include "base/text.hh"
+#include "cli/command.hh"
+#include "furlong/error.hh"
+#include "furlong/version.hh"
+
+namespace furlong::cli {
+
+const OpSpec& Context::op(std::string_view name) const {
+  std::vector<std::string> names;
+  for (const OpSpec* spec : ops) {
+    if (spec->vocabulary.op == name) return *spec;
+    names.push_back(spec->vocabulary.op);
+  }
+  throw UsageError(fmt::format("unknown op {}; allowed are {}", quoted(name), join(names, ", ")));
+}
+
+std::vector<const OpSpec*> Context::op_list(std::string_view text) const {
+  if (text == "all") return ops;
+  std::vector<const OpSpec*> wanted;
+  for (const std::string_view name : split(text, ',')) {
+    const OpSpec* spec = &op(name);
+    if (std::find(wanted.begin(), wanted.end(), spec) == wanted.end()) wanted.push_back(spec);
+  }
+  std::vector<const OpSpec*> ordered;
+  for (const OpSpec* spec : ops) {
+    if (std::find(wanted.begin(), wanted.end(), spec) != wanted.end()) ordered.push_back(spec);
+  }
+  return ordered;
+}
+
+void print(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
+    throw Error("stdout", fmt::format("cannot be written: {}", std::strerror(errno)));
+  }
+}
+
+void print_json(const nlohmann::ordered_json& value) { print(value.dump(2) + "\n"); }
+
+void note(std::string_view text) { fmt::print(stderr, "{}\n", text); }
+
+void add_project_option(CLI::App& app, std::optional<std::string>& folder) {
+  app.add_option("--project", folder,
+                 "Folder of furlong.toml (default: the nearest parent folder that has one)")
+      ->type_name("DIR");
+}
+
+ledger::Project load_project(const std::optional<std::string>& folder) {
+  if (!folder) return ledger::Project::load(std::nullopt);
+  return ledger::Project::load(std::filesystem::path(*folder));
+}
+
+std::vector<int> dtype_list(const OpSpec& op, const std::string& text) {
+  const auto& known = op.vocabulary.dtypes;
+  std::vector<bool> wanted(known.size(), text.empty());
+  if (!text.empty()) {
+    for (const std::string_view name : split(text, ',')) {
+      const auto at = std::find(known.begin(), known.end(), name);
+      if (at == known.end()) {
+        throw UsageError(fmt::format("unknown dtype {} of {}; allowed are {}", quoted(name),
+                                     op.vocabulary.op, join(known, ", ")));
+      }
+      wanted[static_cast<std::size_t>(at - known.begin())] = true;
+    }
+  }
+  std::vector<int> positions;
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    if (wanted[i]) positions.push_back(static_cast<int>(i));
+  }
+  return positions;
+}
+
+int run(int argc, const char* const* argv, const std::vector<const OpSpec*>& ops) {
+  Context context;
+  context.ops = ops;
+  context.arguments.assign(argv, argv + argc);
+
+  CLI::App root("Furlong finds out which kernel is fastest and remembers it honestly.", "furlong");
+  root.set_version_flag("--version", std::string("furlong ") + kVersion);
+  root.set_help_all_flag("--help-all", "Help of every command");
+  root.require_subcommand(0, 1);
+  root.footer(
+      "Exit codes: 0 ok, 1 findings or refused, 2 wrong usage.\n"
+      "Example: furlong tune potrf --tier preview && furlong table && furlong bench potrf");
+  add_list(root, context);
+  add_tune(root, context);
+  add_table(root, context);
+  add_status(root, context);
+  add_choose(root, context);
+  add_bench(root, context);
+  add_hash(root, context);
+
+  try {
+    if (argc > 1 && argv[1][0] != '-' && root.get_subcommand_no_throw(argv[1]) == nullptr) {
+      std::vector<std::string> names;
+      for (const CLI::App* app : root.get_subcommands({})) names.push_back(app->get_name());
+      throw UsageError(
+          fmt::format("unknown command {}; allowed are {}", quoted(argv[1]), join(names, ", ")));
+    }
+    try {
+      root.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      if (error.get_exit_code() == 0) {
+        root.exit(error);
+        return kOk;
+      }
+      throw UsageError(error.what());
+    }
+    int code = kOk;
+    const auto chosen = root.get_subcommands();
+    if (chosen.empty()) {
+      print(root.help());
+      code = kUsage;
+    } else {
+      const CLI::App* app = chosen.front();
+      while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+      code = context.actions.at(app)();
+    }
+    if (std::fflush(stdout) != 0) {
+      throw Error("stdout", fmt::format("cannot be written: {}", std::strerror(errno)));
+    }
+    return code;
+  } catch (const UsageError& error) {
+    note(fmt::format("furlong: {} (see furlong --help)", error.what()));
+    return kUsage;
+  } catch (const std::invalid_argument& error) {
+    note(fmt::format("furlong: {}", error.what()));
+    return kUsage;
+  } catch (const std::exception& error) {
+    note(fmt::format("furlong: {}", error.what()));
+    return kFindings;
+  }
+}
+
+}  // namespace furlong::cli
