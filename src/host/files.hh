@@ -1,0 +1,46 @@
+// Files: whole reads, atomic writes, exclusive locks.
+//
+// Every failure is an Error `<path>: <what>` with the system's reason.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace furlong::host {
+
+/// The whole file. A folder or a file that is not there is an Error.
+std::string read_file(const std::filesystem::path& path);
+
+/// Puts `bytes` where `path` is, all or nothing: a temporary file beside it, synced, then renamed;
+/// at any moment `path` is either the old file or the new one. Keeps the old file's permissions and
+/// follows a symbolic link. Creates missing folders.
+void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
+
+/// Creates the folder and its parents when they are missing.
+void make_folders(const std::filesystem::path& folder);
+
+/// An exclusive lock on a file (created when missing, never removed), held while this lives, by one
+/// process or thread at a time. Movable; the moved-from lock holds nothing.
+class FileLock {
+ public:
+  /// Waits until the lock is free.
+  explicit FileLock(const std::filesystem::path& path);
+  /// Nothing when somebody else holds it.
+  static std::optional<FileLock> try_lock(const std::filesystem::path& path);
+  ~FileLock();
+  FileLock(FileLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  FileLock& operator=(FileLock&&) = delete;
+
+ private:
+  explicit FileLock(int fd) : fd_(fd) {}
+  int fd_ = -1;
+};
+
+/// `<path>: cannot <verb>: <reason of error number>`.
+std::string file_failure(const std::filesystem::path& path, std::string_view verb,
+                         int error_number);
+
+}  // namespace furlong::host
