@@ -1,11 +1,11 @@
 #include "furlong/cli.hh"
 
+#include <fmt/format.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <exception>
-
-#include <fmt/format.h>
 
 #include "base/text.hh"
 #include "cli/command.hh"
@@ -43,9 +43,13 @@ void print(std::string_view text) {
   }
 }
 
-void print_json(const nlohmann::ordered_json& value) { print(value.dump(2) + "\n"); }
+void print_json(const nlohmann::ordered_json& value) {
+  print(value.dump(2) + "\n");
+}
 
-void note(std::string_view text) { fmt::print(stderr, "{}\n", text); }
+void note(std::string_view text) {
+  fmt::print(stderr, "{}\n", text);
+}
 
 void add_project_option(CLI::App& app, std::optional<std::string>& folder) {
   app.add_option("--project", folder,

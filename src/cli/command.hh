@@ -1,16 +1,15 @@
 // What every subcommand shares: the ops, the project, and how to say things.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <functional>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "furlong/op_spec.hh"
 #include "ledger/project.hh"

@@ -36,9 +36,12 @@ nlohmann::ordered_json describe(const OpSpec& op) {
   }
   nlohmann::ordered_json families = nlohmann::ordered_json::object();
   for (const auto& [family, hash] : op.hashes.families) families[family] = hash;
-  return {{"op", vocabulary.op},          {"keys", vocabulary.keys.text()},
-          {"dtypes", dtypes},             {"last_resort", vocabulary.last_resort},
-          {"kernels", op.hashes.kernels}, {"families", families}};
+  return {{"op", vocabulary.op},
+          {"keys", vocabulary.keys.text()},
+          {"dtypes", dtypes},
+          {"last_resort", vocabulary.last_resort},
+          {"kernels", op.hashes.kernels},
+          {"families", families}};
 }
 
 int list_ops(const std::vector<const OpSpec*>& ops, bool json) {
@@ -79,7 +82,8 @@ int list_runnable(const OpSpec& op, const Options& options) {
     }
   }
   if (options.json) {
-    print_json({{"schema", 1}, {"op", op.vocabulary.op}, {"key", key->text()}, {"candidates", rows}});
+    print_json(
+        {{"schema", 1}, {"op", op.vocabulary.op}, {"key", key->text()}, {"candidates", rows}});
   } else {
     print(table.text());
   }

@@ -1,18 +1,20 @@
 #include "cli/progress.hh"
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <fmt/format.h>
 
 namespace furlong::cli {
 
 Progress::Progress() : terminal_(isatty(STDERR_FILENO) == 1) {}
 
-Progress::~Progress() { clear(); }
+Progress::~Progress() {
+  clear();
+}
 
 void Progress::show(std::string_view text) {
   if (!terminal_) return;

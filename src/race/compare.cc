@@ -1,0 +1,106 @@
+#include "race/compare.hh"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+namespace furlong::race {
+namespace {
+
+constexpr std::int64_t kRingBytes = std::int64_t{64} << 20;
+
+struct Ring {
+  Problem& problem;
+  int copies = 0;
+
+  void grow(int wanted) {
+    if (wanted <= copies) return;
+    problem.resize_ring(wanted);
+    copies = wanted;
+  }
+};
+
+double interval_us(Ring& ring, int candidate, int calls, const host::Clock& clock) {
+  Problem& problem = ring.problem;
+  ring.grow(calls);
+  problem.restore(calls);
+  const auto start = clock.steady();
+  problem.run(candidate, 0, calls);
+  return std::chrono::duration<double, std::micro>(clock.steady() - start).count();
+}
+
+int calls_per_repetition(Ring& ring, int candidate, const CompareOptions& options, int most_calls,
+                         const host::Clock& clock) {
+  int calls = 1;
+  while (calls < most_calls) {
+    const double us = interval_us(ring, candidate, calls, clock);
+    if (us >= options.min_interval_us) break;
+    const double factor = std::clamp(1.2 * options.min_interval_us / std::max(us, 0.01), 2.0, 16.0);
+    calls = static_cast<int>(std::min<double>(most_calls, std::ceil(calls * factor)));
+  }
+  return calls;
+}
+
+}  // namespace
+
+double median(std::vector<double> values) {
+  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+std::vector<Contender> compare(Problem& problem, const std::vector<int>& candidates,
+                               const CompareOptions& options, const host::Clock& clock) {
+  const std::int64_t copies = kRingBytes / std::max<std::int64_t>(1, problem.copy_bytes());
+  const int most_calls = static_cast<int>(std::clamp<std::int64_t>(copies, 1, 4096));
+  Ring ring{problem};
+
+  std::vector<Contender> contenders;
+  std::vector<int> calls;
+  for (const int candidate : candidates) {
+    contenders.push_back({candidate, {}, 0});
+    calls.push_back(calls_per_repetition(ring, candidate, options, most_calls, clock));
+  }
+  const std::size_t k = contenders.size();
+  for (int round = -1; round < options.rounds; ++round) {
+    for (std::size_t i = 0; i < k; ++i) {
+      const std::size_t at = (i + static_cast<std::size_t>(round + 1)) % k;
+      const double us = interval_us(ring, contenders[at].candidate, calls[at], clock);
+      if (round >= 0) contenders[at].ms.push_back(us / calls[at] / 1000);
+    }
+  }
+  for (Contender& contender : contenders) contender.median_ms = median(contender.ms);
+  return contenders;
+}
+
+double paired_ratio(const std::vector<double>& a, const std::vector<double>& b) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) ratios.push_back(a[i] / b[i]);
+  return median(std::move(ratios));
+}
+
+Regret held_out_regret(const Contender& picked, const std::vector<Contender>& contenders) {
+  const auto rounds_of = [](const Contender& contender, std::size_t parity) {
+    std::vector<double> ms;
+    for (std::size_t i = parity; i < contender.ms.size(); i += 2) ms.push_back(contender.ms[i]);
+    return ms;
+  };
+  Regret regret;
+  const Contender* best = nullptr;
+  double best_ms = std::numeric_limits<double>::infinity();
+  for (const Contender& contender : contenders) {
+    const double ms = median(rounds_of(contender, 0));
+    if (ms < best_ms) {
+      best_ms = ms;
+      best = &contender;
+    }
+  }
+  if (best == nullptr) return regret;
+  regret.best = best->candidate;
+  regret.ratio = paired_ratio(rounds_of(picked, 1), rounds_of(*best, 1));
+  return regret;
+}
+
+}  // namespace furlong::race

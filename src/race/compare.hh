@@ -1,0 +1,42 @@
+// Comparing candidates of one problem for a bench: every contender in every round, medians of
+// paired ratios, and a best candidate picked and judged on different rounds.
+#pragma once
+
+#include <vector>
+
+#include "furlong/op_spec.hh"
+#include "host/clock.hh"
+
+namespace furlong::race {
+
+struct CompareOptions {
+  int rounds = 11;              ///< timed rounds, after one that warms up
+  double min_interval_us = 20;  ///< a repetition repeats the call until it lasts this long
+};
+
+struct Contender {
+  int candidate = Problem::kAuto;
+  std::vector<double> ms;  ///< per round, per call
+  double median_ms = 0;
+};
+
+/// Times every contender once a round, in rotating order, on fresh copies of the inputs restored
+/// outside the interval. All contenders must be able to run and have been verified.
+std::vector<Contender> compare(Problem& problem, const std::vector<int>& candidates,
+                               const CompareOptions& options, const host::Clock& clock);
+
+/// Median over rounds of a/b; NaN without rounds.
+double paired_ratio(const std::vector<double>& a, const std::vector<double>& b);
+
+/// How much slower `picked` is than the best of `contenders`: the best one is the fastest by median
+/// over the even rounds, the ratio is the paired median over the odd ones, so that a lucky round
+/// cannot make a candidate the best and then be its proof. 1 or less: nothing was faster.
+struct Regret {
+  double ratio = 1;
+  int best = -1;  ///< the candidate that the even rounds name
+};
+Regret held_out_regret(const Contender& picked, const std::vector<Contender>& contenders);
+
+double median(std::vector<double> values);
+
+}  // namespace furlong::race
