@@ -1,38 +1,17 @@
 #include "host/git.hh"
 
-#include <git2.h>
-
-#include <memory>
 #include <vector>
 
 #include "furlong/error.hh"
+#include "host/git_handles.hh"
 
 namespace furlong::host {
 namespace {
 
 namespace fs = std::filesystem;
 
-template <class T, void (*Free)(T*)>
-struct Freer {
-  void operator()(T* thing) const { Free(thing); }
-};
-using Repository = std::unique_ptr<git_repository, Freer<git_repository, git_repository_free>>;
-using StatusList = std::unique_ptr<git_status_list, Freer<git_status_list, git_status_list_free>>;
-
-std::string last_failure() {
-  const git_error* failure = git_error_last();
-  return failure != nullptr && failure->message != nullptr ? failure->message : "no reason given";
-}
-
-void start_libgit2() {
-  static const bool started = [] {
-    git_libgit2_init();
-    // A build machine often reads a checkout that another user owns; nothing of it is executed.
-    git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
-    return true;
-  }();
-  (void)started;
-}
+using StatusList =
+    std::unique_ptr<git_status_list, GitFreer<git_status_list, git_status_list_free>>;
 
 bool inside(const fs::path& path, const fs::path& folder) {
   const auto from_folder = path.lexically_relative(folder);
@@ -55,14 +34,28 @@ bool differs(const git_status_entry& entry, const fs::path& root,
 
 }  // namespace
 
+void start_libgit2() {
+  static const bool started = [] {
+    git_libgit2_init();
+    git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
+    return true;
+  }();
+  (void)started;
+}
+
+std::string last_git_failure() {
+  const git_error* failure = git_error_last();
+  return failure != nullptr && failure->message != nullptr ? failure->message : "no reason given";
+}
+
 GitState git_state(const fs::path& folder, std::span<const fs::path> except) {
   start_libgit2();
   git_repository* opened = nullptr;
   const int failure = git_repository_open_ext(&opened, folder.c_str(), 0, nullptr);
   if (failure == GIT_ENOTFOUND) return {"unknown", false};
   if (failure != 0)
-    throw Error(folder.string(), "cannot open the git repository: " + last_failure());
-  const Repository repository(opened);
+    throw Error(folder.string(), "cannot open the git repository: " + last_git_failure());
+  const GitRepositoryHandle repository(opened);
 
   git_oid head{};
   if (git_reference_name_to_id(&head, repository.get(), "HEAD") != 0) return {"unknown", false};
@@ -81,7 +74,7 @@ GitState git_state(const fs::path& folder, std::span<const fs::path> except) {
   options.flags = 0;
   git_status_list* listed = nullptr;
   if (git_status_list_new(&listed, repository.get(), &options) != 0) {
-    throw Error(folder.string(), "cannot read the git status: " + last_failure());
+    throw Error(folder.string(), "cannot read the git status: " + last_git_failure());
   }
   const StatusList list(listed);
   for (std::size_t i = 0; i < git_status_list_entrycount(list.get()); ++i) {

@@ -1,0 +1,68 @@
+// furlong hash: the kernel hashes of an op's sources as they are now.
+#include <fmt/format.h>
+
+#include "cli/command.hh"
+#include "furlong/error.hh"
+#include "host/files.hh"
+#include "ledger/kernel_hash.hh"
+#include "report/text_table.hh"
+
+namespace furlong::cli {
+namespace {
+
+struct Options {
+  std::string op;
+  std::optional<std::string> project;
+  bool files = false;
+  bool json = false;
+};
+
+int run(const Options& options) {
+  const auto project = load_project(options.project);
+  if (!project.has_sources()) {
+    throw Error("hash", "there is no project here; name its folder with --project");
+  }
+  const auto lists =
+      ledger::parse_source_lists(host::read_file(project.spec_file(options.op)));
+  const auto hashes =
+      ledger::hash_sources(lists, {}, ledger::read_sources_under(project.root));
+  if (options.json) {
+    nlohmann::ordered_json families = nlohmann::ordered_json::object();
+    for (const auto& [family, hash] : hashes.families) families[family] = hash;
+    print_json({{"schema", 1},
+                {"op", options.op},
+                {"kernels", hashes.kernels},
+                {"families", families}});
+    return kOk;
+  }
+  report::TextTable table({{"family"}, {"hash"}, {"files", report::Align::kRight}});
+  for (const auto& [family, hash] : hashes.families) {
+    table.add({family, hash, std::to_string(lists.files_of(family).size())});
+  }
+  print(fmt::format("{} kernels {} ({} files)\n", options.op, hashes.kernels, lists.all.size()));
+  print(table.text());
+  if (options.files) {
+    for (const auto& [family, hash] : hashes.families) {
+      for (const auto& file : lists.files_of(family)) print(fmt::format("{} {}\n", family, file));
+    }
+  }
+  return kOk;
+}
+
+}  // namespace
+
+void add_hash(CLI::App& root, Context& context) {
+  auto* app = root.add_subcommand("hash", "Print the kernel hashes of an op's sources");
+  app->footer(
+      "A family's hash covers the files that its op's kernel-sources block lists, without comments\n"
+      "and white space: it changes exactly when a measurement of the family becomes stale.\n"
+      "Example: furlong hash potrf --files");
+  auto options = std::make_shared<Options>();
+  app->add_option("op", options->op, "Op")->required();
+  add_project_option(*app, options->project);
+  app->add_flag("--files", options->files, "List every family's files too");
+  app->add_flag("--json", options->json, "Print JSON");
+  context.actions[app] = [options] { return run(*options); };
+}
+
+}  // namespace furlong::cli
