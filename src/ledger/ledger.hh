@@ -15,17 +15,14 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "furlong/dtype.hh"
 #include "furlong/tier.hh"
+#include "ledger/interner.hh"
 #include "ledger/record.hh"
 
 namespace furlong::ledger {
-
-/// Position of a text in a Ledger's interner. Equal texts have equal ids; 0 is the empty text.
-using NameId = std::uint32_t;
 
 struct StoredOutcome {
   NameId candidate = 0;
@@ -98,9 +95,9 @@ class Ledger {
     return std::span(outcomes_).subspan(cell.first_outcome, cell.outcome_count);
   }
 
-  std::string_view text(NameId id) const { return names_[id]; }
+  std::string_view text(NameId id) const { return names_.text(id); }
   /// The id of a text that the ledger holds, or -1 as NameId.
-  NameId find(std::string_view text) const;
+  NameId find(std::string_view text) const { return names_.find(text); }
   std::size_t name_count() const { return names_.size(); }
 
  private:
@@ -113,8 +110,7 @@ class Ledger {
   std::vector<std::string> warnings_;
   std::vector<NameId> ranked_;
   std::vector<StoredOutcome> outcomes_;
-  std::vector<std::string> names_;
-  std::unordered_map<std::string, NameId> ids_;
+  Interner names_;
 };
 
 }  // namespace furlong::ledger

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "furlong/tier.hh"
@@ -15,6 +17,7 @@ namespace furlong::ledger {
 enum class Status { kOk, kEliminated, kBad, kSkipped, kError };
 
 std::string_view status_name(Status status);
+std::optional<Status> parse_status(std::string_view name);
 
 struct Outcome {
   std::string candidate;  ///< long spelling

@@ -1,0 +1,77 @@
+// LedgerReader: turns lines into a Ledger. Internal to the ledger part.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ledger/ledger.hh"
+#include "ledger/line_reader.hh"
+
+namespace furlong::ledger {
+
+/// One pass over the lines of a file, in order, then finish().
+class LedgerReader {
+ public:
+  LedgerReader(std::string_view file, const ReadOptions& options);
+
+  /// Takes one line that is not blank. Empty when it counts (or is of an unknown kind), else the
+  /// reason why it is malformed; it is then left out. LineParser::kPadding bytes after the line
+  /// must be readable.
+  std::string take(std::string_view line, std::int32_t number);
+  void warn(std::string warning) { ledger_.warnings_.push_back(std::move(warning)); }
+  /// Room for what `fraction` of the file so far lets expect of the whole.
+  void expect(double fraction);
+
+  /// Joins cells to runs and leaves out what does not count.
+  Ledger finish() &&;
+
+ private:
+  struct Names {
+    std::string text;
+    std::vector<NameId> names;
+    std::vector<NameId> families;
+  };
+
+  std::string take_run(std::int32_t number);
+  std::string take_cell(std::int32_t number);
+  std::string take_audit();
+  std::string take_rehash(std::int32_t number);
+
+  std::string texts_only(std::initializer_list<Field> needed,
+                         std::initializer_list<Field> optional) const;
+  std::string take_dtype(std::int32_t& dtype);
+  std::string take_tier(Tier& tier) const;
+  std::string take_key(NameId& key);
+  std::string split_names(std::string_view field, std::string_view text, Names& into);
+  std::string take_outcome(std::size_t i, NameId candidate, NameId family);
+  NameId again(NameId last, std::string_view text);
+  std::int32_t run_of(std::string_view run_id, std::int32_t dtype);
+
+  const ReadOptions& options_;
+  LineReader line_;
+  Ledger ledger_;
+
+  /// Runs by (run id, dtype) in order of first mention, with or without a run line yet.
+  struct RunSlot {
+    std::int32_t stored = -1;  ///< position in ledger_.runs_
+  };
+  std::unordered_map<std::uint64_t, std::int32_t> slot_of_run_;
+  std::vector<RunSlot> slots_;
+  std::vector<std::int32_t> audit_slots_;
+
+  // The previous line's values: a writer repeats most of them.
+  std::string last_run_id_;
+  std::int32_t last_run_dtype_ = -1;
+  std::int32_t last_slot_ = -1;
+  std::int32_t last_dtype_ = -1;
+  NameId last_date_ = 0;
+  Names cands_;
+  Names ranked_;
+  std::vector<NameId> last_hash_;
+  std::vector<bool> good_key_;  ///< by id
+};
+
+}  // namespace furlong::ledger

@@ -1,0 +1,91 @@
+#include "ledger/line_parser.hh"
+
+#include "host/crc32.hh"
+
+namespace furlong::ledger {
+namespace {
+
+/// `, "crc": "01234567"}`
+constexpr std::string_view kBeforeName = ", \"";
+constexpr std::string_view kCrcName = "crc";
+constexpr std::string_view kAfterName = "\": \"";
+constexpr std::string_view kEnd = "\"}";
+constexpr std::size_t kDigits = 8;
+constexpr std::size_t kNameAt = kBeforeName.size();
+constexpr std::size_t kDigitsAt = kNameAt + kCrcName.size() + kAfterName.size();
+constexpr std::size_t kTailSize = kDigitsAt + kDigits + kEnd.size();
+
+/// The value of 8 lower-case hex digits; -1 when there is another character.
+std::int64_t parse_hex(std::string_view digits) {
+  std::int64_t value = 0;
+  for (const char c : digits) {
+    if (c >= '0' && c <= '9') {
+      value = value * 16 + (c - '0');
+    } else if (c >= 'a' && c <= 'f') {
+      value = value * 16 + (c - 'a' + 10);
+    } else {
+      return -1;
+    }
+  }
+  return value;
+}
+
+}  // namespace
+
+NameId LineParser::add_name(std::string_view name) {
+  const NameId number = names_.intern(name);
+  if (number >= seen_.size()) {
+    seen_.resize(names_.size(), 0);
+    quoted_.resize(names_.size());
+    quoted_[0].assign(1, '"');
+    // An escaped name is never predicted: no line holds a raw newline.
+    const bool plain = name.find_first_of("\"\\") == std::string_view::npos;
+    quoted_[number].assign(plain ? name : std::string_view("\n"));
+    quoted_[number].push_back('"');
+    if (name == kCrcName) crc_ = number;
+  }
+  return number;
+}
+
+std::string LineParser::bad_json(simdjson::error_code failure) {
+  switch (failure) {
+    case simdjson::UTF8_ERROR:
+      return "a byte that is not UTF-8";
+    case simdjson::INCORRECT_TYPE:
+      return "a line is one flat JSON object without nested values";
+    case simdjson::TRAILING_CONTENT:
+      return "more text after the object; a line holds one record";
+    case simdjson::NUMBER_ERROR:
+      return "bad JSON: a number that is none or out of range";
+    default:
+      return std::string("bad JSON: ") + simdjson::error_message(failure);
+  }
+}
+
+std::string LineParser::check_crc(std::string_view line, bool has_crc) {
+  const bool long_enough = line.size() > kTailSize;
+  const auto tail = long_enough ? line.substr(line.size() - kTailSize) : std::string_view();
+  const auto part = [&](std::size_t at, std::string_view text) {
+    return tail.substr(at, text.size()) == text;
+  };
+  const bool shaped = long_enough && part(0, kBeforeName) &&
+                      part(kNameAt + kCrcName.size(), kAfterName) &&
+                      part(kDigitsAt + kDigits, kEnd);
+  if (!has_crc && !shaped) return {};
+  const std::int64_t stored = shaped ? parse_hex(tail.substr(kDigitsAt, kDigits)) : -1;
+  if (!has_crc) {
+    // A damaged name would otherwise make a checked line an unchecked one.
+    const bool damaged_name =
+        stored >= 0 && stored == host::crc32(line.substr(0, line.size() - kTailSize));
+    return damaged_name ? "the name of the crc field is damaged" : std::string();
+  }
+  if (stored < 0 || !part(kNameAt, kCrcName)) {
+    return "bad crc field; it is the last and spelled , \"crc\": \"<8 lower-case hex>\"}";
+  }
+  if (stored != host::crc32(line.substr(0, line.size() - kTailSize))) {
+    return "the crc does not match the line: its bytes are damaged";
+  }
+  return {};
+}
+
+}  // namespace furlong::ledger

@@ -1,0 +1,152 @@
+// LineParser: one ledger line, field by field. Internal to the ledger part (it shows simdjson).
+//
+// A line is a document of its own: one flat JSON object in valid UTF-8, each field named once, the
+// whole line consumed, every value read (an on-demand parser validates only what it is asked for),
+// the `crc` field last, spelled exactly and right. Field names are numbered in order of first
+// appearance in the file; lines that repeat the previous line's names in order, as a writer's do,
+// cost one comparison a name.
+//
+// Not thread-safe; texts of a visit are valid until the next line.
+#pragma once
+
+#include <simdjson.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text.hh"
+#include "ledger/interner.hh"
+
+namespace furlong::ledger {
+
+struct FieldValue {
+  enum class Type : std::uint8_t { kNull, kText, kNumber, kBool };
+  Type type = Type::kNull;
+  bool whole = false;        ///< a number that is an integer of 64 bits
+  std::int64_t integer = 0;  ///< of a whole number
+  double number = 0;         ///< of a number
+  std::string_view text;     ///< of a text
+};
+
+class LineParser {
+ public:
+  /// Bytes that must be readable after a line.
+  static constexpr std::size_t kPadding = simdjson::SIMDJSON_PADDING;
+
+  /// Calls `visit(field, value)` for each field, `field` being the number of its name. Empty when
+  /// the line is well formed, else the reason; fields before the damage were visited.
+  template <class Visit>
+  std::string parse(std::string_view line, Visit&& visit);
+
+  /// A field's name by its number; numbers are dense from 0, and 0 is the empty name.
+  std::string_view name(NameId field) const { return names_.text(field); }
+
+ private:
+  static constexpr NameId kNone = Interner::kNone;
+
+  /// The number of the name of `field`, the `position`th of its line; kNone when it is no string.
+  NameId number_of(simdjson::ondemand::field& field, std::string_view line, std::size_t position);
+  NameId add_name(std::string_view name);
+  static simdjson::error_code read_value(simdjson::ondemand::value& from, FieldValue& value);
+  static std::string bad_json(simdjson::error_code failure);
+  static std::string check_crc(std::string_view line, bool has_crc);
+
+  simdjson::ondemand::parser parser_;
+  Interner names_;
+  std::vector<std::uint64_t> seen_;  ///< by number: the last line that held the name
+  std::vector<std::string> quoted_;  ///< by number: the name and its closing quote
+  std::vector<NameId> order_;        ///< numbers of the previous line, in order
+  NameId crc_ = kNone;               ///< the number of `crc`
+  std::uint64_t line_ = 0;
+};
+
+inline NameId LineParser::number_of(simdjson::ondemand::field& field, std::string_view line,
+                                    std::size_t position) {
+  const char* raw = field.key().raw();
+  const auto left = static_cast<std::size_t>(line.data() + line.size() - raw);
+  if (position < order_.size()) {
+    const std::string& expected = quoted_[order_[position]];
+    if (expected.size() <= left && std::memcmp(raw, expected.data(), expected.size()) == 0) {
+      return order_[position];
+    }
+  }
+  std::string_view name;
+  if (field.unescaped_key().get(name) != simdjson::SUCCESS) return kNone;
+  const NameId number = add_name(name);
+  order_.resize(position);
+  order_.push_back(number);
+  return number;
+}
+
+inline simdjson::error_code LineParser::read_value(simdjson::ondemand::value& from,
+                                                   FieldValue& value) {
+  switch (from.raw_json_token()[0]) {
+    case '"':
+      value.type = FieldValue::Type::kText;
+      return from.get_string().get(value.text);
+    case 't':
+    case 'f': {
+      bool truth = false;
+      value.type = FieldValue::Type::kBool;
+      return from.get_bool().get(truth);
+    }
+    case 'n': {
+      bool null = false;
+      value.type = FieldValue::Type::kNull;
+      const auto failure = from.is_null().get(null);
+      return failure == simdjson::SUCCESS && !null ? simdjson::N_ATOM_ERROR : failure;
+    }
+    case '{':
+    case '[':
+      return simdjson::INCORRECT_TYPE;
+    default:
+      break;
+  }
+  value.type = FieldValue::Type::kNumber;
+  simdjson::ondemand::number number;
+  if (from.get_number().get(number) != simdjson::SUCCESS) {
+    value.whole = false;
+    return from.get_double().get(value.number);
+  }
+  value.whole = number.is_int64();
+  if (value.whole) value.integer = number.get_int64();
+  value.number = number.as_double();
+  return simdjson::SUCCESS;
+}
+
+template <class Visit>
+std::string LineParser::parse(std::string_view line, Visit&& visit) {
+  ++line_;
+  simdjson::ondemand::document document;
+  const simdjson::padded_string_view padded(line.data(), line.size(), line.size() + kPadding);
+  if (const auto failure = parser_.iterate(padded).get(document)) return bad_json(failure);
+  simdjson::ondemand::object object;
+  if (const auto failure = document.get_object().get(object)) return bad_json(failure);
+  std::size_t position = 0;
+  bool has_crc = false;
+  FieldValue value;
+  for (auto item : object) {
+    simdjson::ondemand::field field;
+    if (const auto failure = std::move(item).get(field)) return bad_json(failure);
+    const NameId number = number_of(field, line, position++);
+    if (number == kNone) return bad_json(simdjson::STRING_ERROR);
+    if (seen_[number] == line_) {
+      return "field " + quoted(name(number)) + " stands twice; a line names each field once";
+    }
+    seen_[number] = line_;
+    has_crc = has_crc || number == crc_;
+    if (const auto failure = read_value(field.value(), value)) {
+      return "field " + quoted(name(number)) + ": " + bad_json(failure);
+    }
+    visit(number, static_cast<const FieldValue&>(value));
+  }
+  if (document.current_location().error() != simdjson::OUT_OF_BOUNDS) {
+    return bad_json(simdjson::TRAILING_CONTENT);
+  }
+  return check_crc(line, has_crc);
+}
+
+}  // namespace furlong::ledger
