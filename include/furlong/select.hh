@@ -17,6 +17,7 @@
 
 #include "furlong/device_key.hh"
 #include "furlong/dtype.hh"
+#include "furlong/error.hh"
 #include "furlong/key_spec.hh"
 #include "furlong/spelling.hh"
 #include "furlong/table.hh"
@@ -84,19 +85,31 @@ struct Decision {
   std::vector<Refused> refused;  ///< better-ranked candidates that could not run
 };
 
+/// No candidate can run: `<op>: no candidate can run <key> on <device>; <reasons>`.
+class NoCandidate : public Error {
+ public:
+  using Error::Error;
+};
+
+struct SelectorOptions {
+  bool last_resort = true;      ///< fall back to families without a table row
+  bool use_environment = true;  ///< FURLONG_TUNED_DIR, FURLONG_<OP>_PIN, trace and coverage
+};
+
 class Selector {
  public:
   /// `built_in` (its texts too) must outlive the selector; names of other ops in it are skipped.
   /// Built-in tables that do not parse, or that spell what is no candidate, throw Error on use.
-  Selector(OpVocabulary vocabulary, std::span<const EmbeddedTable> built_in);
+  Selector(OpVocabulary vocabulary, std::span<const EmbeddedTable> built_in,
+           SelectorOptions options = {});
   ~Selector();
   Selector(const Selector&) = delete;
   Selector& operator=(const Selector&) = delete;
 
   const OpVocabulary& vocabulary() const;
 
-  /// The candidate to run on this machine's processor. Throws Error when none can run, and
-  /// std::invalid_argument for a bad pin.
+  /// The candidate to run on this machine's processor. Throws NoCandidate, Error for a malformed
+  /// table, and std::invalid_argument for a bad pin.
   int choose(const Query& query, CanRun can_run);
 
   /// The same answer with its provenance, for any device.
@@ -116,6 +129,15 @@ class ScopedPin {
   ~ScopedPin();
   ScopedPin(const ScopedPin&) = delete;
   ScopedPin& operator=(const ScopedPin&) = delete;
+};
+
+/// Held by an op while its kernel runs: calls made inside are traced one level deeper.
+class CallScope {
+ public:
+  CallScope();
+  ~CallScope();
+  CallScope(const CallScope&) = delete;
+  CallScope& operator=(const CallScope&) = delete;
 };
 
 /// Reads the environment again (pins, override directory, trace, coverage); for tests.

@@ -27,7 +27,6 @@ select::BlackBoxQuery make_query(const Options& options) {
   query.dtype = options.dtype;
   query.device = options.device.empty() ? this_cpu().text : options.device;
   query.key = options.key;
-  if (options.tables) query.tables = *options.tables;
   if (options.runnable) {
     query.runnable.emplace();
     if (!options.runnable->empty()) {
@@ -76,8 +75,16 @@ std::string decision_text(const Options& options, const select::Decision& decisi
 
 int run(const Context& context, const Options& options) {
   const auto query = make_query(options);
-  const auto decision = options.tables ? select::choose_from_tables(query, DtypeList())
-                                       : select::choose_for_op(context.op(options.op), query);
+  const auto answer = [&] {
+    if (options.tables) {
+      return select::choose_from_tables(query, *options.tables, load_project({}).dtypes);
+    }
+    const OpSpec& op = context.op(options.op);
+    return select::choose_for_op(op.selector(), query, [&](int candidate) {
+      return op.can_run(options.dtype, CellKey::parse(options.key).value(), candidate);
+    });
+  };
+  const auto decision = answer();
   if (!decision) {
     note(fmt::format("furlong: {}: no candidate can run {} {} on {}", options.op, options.dtype,
                      options.key, query.device));

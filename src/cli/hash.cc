@@ -22,17 +22,13 @@ int run(const Options& options) {
   if (!project.has_sources()) {
     throw Error("hash", "there is no project here; name its folder with --project");
   }
-  const auto lists =
-      ledger::parse_source_lists(host::read_file(project.spec_file(options.op)));
-  const auto hashes =
-      ledger::hash_sources(lists, {}, ledger::read_sources_under(project.root));
+  const auto lists = ledger::parse_source_lists(host::read_file(project.spec_file(options.op)));
+  const auto hashes = ledger::hash_sources(lists, {}, ledger::read_sources_under(project.root));
   if (options.json) {
     nlohmann::ordered_json families = nlohmann::ordered_json::object();
     for (const auto& [family, hash] : hashes.families) families[family] = hash;
-    print_json({{"schema", 1},
-                {"op", options.op},
-                {"kernels", hashes.kernels},
-                {"families", families}});
+    print_json(
+        {{"schema", 1}, {"op", options.op}, {"kernels", hashes.kernels}, {"families", families}});
     return kOk;
   }
   report::TextTable table({{"family"}, {"hash"}, {"files", report::Align::kRight}});
@@ -54,7 +50,8 @@ int run(const Options& options) {
 void add_hash(CLI::App& root, Context& context) {
   auto* app = root.add_subcommand("hash", "Print the kernel hashes of an op's sources");
   app->footer(
-      "A family's hash covers the files that its op's kernel-sources block lists, without comments\n"
+      "A family's hash covers the files that its op's kernel-sources block lists, without "
+      "comments\n"
       "and white space: it changes exactly when a measurement of the family becomes stale.\n"
       "Example: furlong hash potrf --files");
   auto options = std::make_shared<Options>();
