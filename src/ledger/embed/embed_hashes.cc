@@ -2,16 +2,16 @@
 //
 //     furlong_embed_hashes <root> <spec file> <namespace::function> <output.cc> <depfile>
 //
-// The output defines `KernelHashes <namespace::function>(const std::vector<std::string>& families)`:
-// the op-level hash and one per family, for families that the spec file does not name too. The
-// depfile lists every source that the hashes cover, so that an edit runs the step again.
+// The output defines `KernelHashes <namespace::function>(const std::vector<std::string>&
+// families)`: the op-level hash and one per family, for families that the spec file does not name
+// too. The depfile lists every source that the hashes cover, so that an edit runs the step again.
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <set>
 #include <string>
-
-#include <fmt/format.h>
 
 #include "furlong/error.hh"
 #include "host/files.hh"
@@ -56,7 +56,8 @@ std::string source_text(const SourceLists& lists, const std::string& function,
 
 int main(int argc, char** argv) {
   if (argc != 6) {
-    std::fputs("usage: furlong_embed_hashes ROOT SPEC NAMESPACE::FUNCTION OUTPUT DEPFILE\n", stderr);
+    std::fputs("usage: furlong_embed_hashes ROOT SPEC NAMESPACE::FUNCTION OUTPUT DEPFILE\n",
+               stderr);
     return 2;
   }
   const std::filesystem::path root = argv[1];
