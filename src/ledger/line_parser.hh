@@ -51,6 +51,13 @@ class LineParser {
   NameId number_of(simdjson::ondemand::field& field, std::string_view line, std::size_t position);
   NameId add_name(std::string_view name);
   static simdjson::error_code read_value(simdjson::ondemand::value& from, FieldValue& value);
+  /// Whether the number at `token` is written as an integer that surely fits 64 bits.
+  static bool is_whole(const char* token) {
+    const char* at = token + (*token == '-' ? 1 : 0);
+    const char* digits = at;
+    while (*at >= '0' && *at <= '9') ++at;
+    return at - digits <= 18 && *at != '.' && *at != 'e' && *at != 'E';
+  }
   static std::string bad_json(simdjson::error_code failure);
   static std::string check_crc(std::string_view line, bool has_crc);
 
@@ -63,7 +70,7 @@ class LineParser {
   std::uint64_t line_ = 0;
 };
 
-inline NameId LineParser::number_of(simdjson::ondemand::field& field, std::string_view line,
+simdjson_inline NameId LineParser::number_of(simdjson::ondemand::field& field, std::string_view line,
                                     std::size_t position) {
   const char* raw = field.key().raw();
   const auto left = static_cast<std::size_t>(line.data() + line.size() - raw);
@@ -81,9 +88,10 @@ inline NameId LineParser::number_of(simdjson::ondemand::field& field, std::strin
   return number;
 }
 
-inline simdjson::error_code LineParser::read_value(simdjson::ondemand::value& from,
+simdjson_inline simdjson::error_code LineParser::read_value(simdjson::ondemand::value& from,
                                                    FieldValue& value) {
-  switch (from.raw_json_token()[0]) {
+  const char* token = from.raw_json_token().data();
+  switch (*token) {
     case '"':
       value.type = FieldValue::Type::kText;
       return from.get_string().get(value.text);
@@ -106,15 +114,11 @@ inline simdjson::error_code LineParser::read_value(simdjson::ondemand::value& fr
       break;
   }
   value.type = FieldValue::Type::kNumber;
-  simdjson::ondemand::number number;
-  if (from.get_number().get(number) != simdjson::SUCCESS) {
-    value.whole = false;
-    return from.get_double().get(value.number);
-  }
-  value.whole = number.is_int64();
-  if (value.whole) value.integer = number.get_int64();
-  value.number = number.as_double();
-  return simdjson::SUCCESS;
+  value.whole = is_whole(token);
+  if (!value.whole) return from.get_double().get(value.number);
+  const auto failure = from.get_int64().get(value.integer);
+  value.number = static_cast<double>(value.integer);
+  return failure;
 }
 
 template <class Visit>
