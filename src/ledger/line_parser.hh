@@ -46,6 +46,7 @@ class LineParser {
 
  private:
   static constexpr NameId kNone = Interner::kNone;
+  static constexpr simdjson::error_code kNested = simdjson::DEPTH_ERROR;
 
   /// The number of the name of `field`, the `position`th of its line; kNone when it is no string.
   NameId number_of(simdjson::ondemand::field& field, std::string_view line, std::size_t position);
@@ -59,6 +60,7 @@ class LineParser {
     return at - digits <= 18 && *at != '.' && *at != 'e' && *at != 'E';
   }
   static std::string bad_json(simdjson::error_code failure);
+  static std::string bad_value(simdjson::error_code failure);
   static std::string check_crc(std::string_view line, bool has_crc);
 
   simdjson::ondemand::parser parser_;
@@ -70,8 +72,8 @@ class LineParser {
   std::uint64_t line_ = 0;
 };
 
-simdjson_inline NameId LineParser::number_of(simdjson::ondemand::field& field, std::string_view line,
-                                    std::size_t position) {
+simdjson_inline NameId LineParser::number_of(simdjson::ondemand::field& field,
+                                             std::string_view line, std::size_t position) {
   const char* raw = field.key().raw();
   const auto left = static_cast<std::size_t>(line.data() + line.size() - raw);
   if (position < order_.size()) {
@@ -89,7 +91,7 @@ simdjson_inline NameId LineParser::number_of(simdjson::ondemand::field& field, s
 }
 
 simdjson_inline simdjson::error_code LineParser::read_value(simdjson::ondemand::value& from,
-                                                   FieldValue& value) {
+                                                            FieldValue& value) {
   const char* token = from.raw_json_token().data();
   switch (*token) {
     case '"':
@@ -109,7 +111,7 @@ simdjson_inline simdjson::error_code LineParser::read_value(simdjson::ondemand::
     }
     case '{':
     case '[':
-      return simdjson::INCORRECT_TYPE;
+      return kNested;
     default:
       break;
   }
@@ -143,7 +145,7 @@ std::string LineParser::parse(std::string_view line, Visit&& visit) {
     seen_[number] = line_;
     has_crc = has_crc || number == crc_;
     if (const auto failure = read_value(field.value(), value)) {
-      return "field " + quoted(name(number)) + ": " + bad_json(failure);
+      return "field " + quoted(name(number)) + ": " + bad_value(failure);
     }
     visit(number, static_cast<const FieldValue&>(value));
   }
