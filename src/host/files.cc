@@ -72,21 +72,34 @@ std::string file_failure(const std::filesystem::path& path, std::string_view ver
                      std::generic_category().message(error_number));
 }
 
-std::string read_file(const std::filesystem::path& path) {
-  const Fd fd(open_retrying(path, O_RDONLY));
-  if (fd.get() < 0) throw Error(file_failure(path, "open", errno));
+FileReader::FileReader(std::filesystem::path path) : path_(std::move(path)) {
+  Fd fd(open_retrying(path_, O_RDONLY));
+  if (fd.get() < 0) throw Error(file_failure(path_, "open", errno));
   struct stat info {};
-  if (::fstat(fd.get(), &info) != 0) throw Error(file_failure(path, "read", errno));
-  if (S_ISDIR(info.st_mode)) throw Error(file_failure(path, "read", EISDIR));
-  std::string bytes;
-  bytes.resize(static_cast<std::size_t>(info.st_size) + 1);
-  std::size_t size = 0;
+  if (::fstat(fd.get(), &info) != 0) throw Error(file_failure(path_, "read", errno));
+  if (S_ISDIR(info.st_mode)) throw Error(file_failure(path_, "read", EISDIR));
+  size_ = static_cast<std::size_t>(info.st_size);
+  fd_ = fd.release();
+}
+
+FileReader::~FileReader() {
+  ::close(fd_);
+}
+
+std::size_t FileReader::read(std::span<char> into) {
   for (;;) {
-    const ssize_t n = ::read(fd.get(), bytes.data() + size, bytes.size() - size);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw Error(file_failure(path, "read", errno));
-    if (n == 0) break;
-    size += static_cast<std::size_t>(n);
+    const ssize_t n = ::read(fd_, into.data(), into.size());
+    if (n >= 0) return static_cast<std::size_t>(n);
+    if (errno != EINTR) throw Error(file_failure(path_, "read", errno));
+  }
+}
+
+std::string read_file(const std::filesystem::path& path) {
+  FileReader file(path);
+  std::string bytes(file.size() + 1, '\0');
+  std::size_t size = 0;
+  while (const std::size_t n = file.read(std::span(bytes).subspan(size))) {
+    size += n;
     if (size == bytes.size()) bytes.resize(2 * bytes.size());
   }
   bytes.resize(size);

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,25 @@ namespace furlong::host {
 
 /// The whole file. A folder or a file that is not there is an Error.
 std::string read_file(const std::filesystem::path& path);
+
+/// Reads a file from its start, piece by piece. Belongs to one thread.
+class FileReader {
+ public:
+  explicit FileReader(std::filesystem::path path);
+  ~FileReader();
+  FileReader(const FileReader&) = delete;
+  FileReader& operator=(const FileReader&) = delete;
+
+  /// When it was opened.
+  std::size_t size() const { return size_; }
+  /// Puts the next bytes into `into`; how many, 0 only at the end of the file.
+  std::size_t read(std::span<char> into);
+
+ private:
+  std::filesystem::path path_;
+  int fd_ = -1;
+  std::size_t size_ = 0;
+};
 
 /// Puts `bytes` where `path` is, all or nothing: a temporary file beside it, synced, then renamed;
 /// at any moment `path` is either the old file or the new one. Keeps the old file's permissions and

@@ -52,13 +52,22 @@ std::string LineParser::bad_json(simdjson::error_code failure) {
     case simdjson::UTF8_ERROR:
       return "a byte that is not UTF-8";
     case simdjson::INCORRECT_TYPE:
-      return "a line is one flat JSON object without nested values";
+      return "bad JSON: not an object; a line is one flat JSON object";
     case simdjson::TRAILING_CONTENT:
-      return "more text after the object; a line holds one record";
-    case simdjson::NUMBER_ERROR:
-      return "bad JSON: a number that is none or out of range";
+      return "bad JSON: more text after the object; a line holds one record";
     default:
       return std::string("bad JSON: ") + simdjson::error_message(failure);
+  }
+}
+
+std::string LineParser::bad_value(simdjson::error_code failure) {
+  switch (failure) {
+    case kNested:
+      return "a nested value; a line is one flat JSON object";
+    case simdjson::STRING_ERROR:
+      return "bad JSON: a bad escape in a text";
+    default:
+      return "bad JSON: no text, number that a double can hold, true, false or null";
   }
 }
 

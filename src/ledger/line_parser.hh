@@ -46,12 +46,21 @@ class LineParser {
 
  private:
   static constexpr NameId kNone = Interner::kNone;
+  static constexpr simdjson::error_code kNested = simdjson::DEPTH_ERROR;
 
   /// The number of the name of `field`, the `position`th of its line; kNone when it is no string.
   NameId number_of(simdjson::ondemand::field& field, std::string_view line, std::size_t position);
   NameId add_name(std::string_view name);
   static simdjson::error_code read_value(simdjson::ondemand::value& from, FieldValue& value);
+  /// Whether the number at `token` is written as an integer that surely fits 64 bits.
+  static bool is_whole(const char* token) {
+    const char* at = token + (*token == '-' ? 1 : 0);
+    const char* digits = at;
+    while (*at >= '0' && *at <= '9') ++at;
+    return at - digits <= 18 && *at != '.' && *at != 'e' && *at != 'E';
+  }
   static std::string bad_json(simdjson::error_code failure);
+  static std::string bad_value(simdjson::error_code failure);
   static std::string check_crc(std::string_view line, bool has_crc);
 
   simdjson::ondemand::parser parser_;
@@ -63,8 +72,8 @@ class LineParser {
   std::uint64_t line_ = 0;
 };
 
-inline NameId LineParser::number_of(simdjson::ondemand::field& field, std::string_view line,
-                                    std::size_t position) {
+simdjson_inline NameId LineParser::number_of(simdjson::ondemand::field& field,
+                                             std::string_view line, std::size_t position) {
   const char* raw = field.key().raw();
   const auto left = static_cast<std::size_t>(line.data() + line.size() - raw);
   if (position < order_.size()) {
@@ -81,9 +90,10 @@ inline NameId LineParser::number_of(simdjson::ondemand::field& field, std::strin
   return number;
 }
 
-inline simdjson::error_code LineParser::read_value(simdjson::ondemand::value& from,
-                                                   FieldValue& value) {
-  switch (from.raw_json_token()[0]) {
+simdjson_inline simdjson::error_code LineParser::read_value(simdjson::ondemand::value& from,
+                                                            FieldValue& value) {
+  const char* token = from.raw_json_token().data();
+  switch (*token) {
     case '"':
       value.type = FieldValue::Type::kText;
       return from.get_string().get(value.text);
@@ -101,20 +111,16 @@ inline simdjson::error_code LineParser::read_value(simdjson::ondemand::value& fr
     }
     case '{':
     case '[':
-      return simdjson::INCORRECT_TYPE;
+      return kNested;
     default:
       break;
   }
   value.type = FieldValue::Type::kNumber;
-  simdjson::ondemand::number number;
-  if (from.get_number().get(number) != simdjson::SUCCESS) {
-    value.whole = false;
-    return from.get_double().get(value.number);
-  }
-  value.whole = number.is_int64();
-  if (value.whole) value.integer = number.get_int64();
-  value.number = number.as_double();
-  return simdjson::SUCCESS;
+  value.whole = is_whole(token);
+  if (!value.whole) return from.get_double().get(value.number);
+  const auto failure = from.get_int64().get(value.integer);
+  value.number = static_cast<double>(value.integer);
+  return failure;
 }
 
 template <class Visit>
@@ -139,7 +145,7 @@ std::string LineParser::parse(std::string_view line, Visit&& visit) {
     seen_[number] = line_;
     has_crc = has_crc || number == crc_;
     if (const auto failure = read_value(field.value(), value)) {
-      return "field " + quoted(name(number)) + ": " + bad_json(failure);
+      return "field " + quoted(name(number)) + ": " + bad_value(failure);
     }
     visit(number, static_cast<const FieldValue&>(value));
   }
