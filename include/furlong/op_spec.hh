@@ -37,8 +37,12 @@ class Problem {
   /// starts from the same data.
   virtual void restore(int copies) = 0;
 
-  /// One call of the candidate on one copy, under a strict pin. May throw.
-  virtual void run(int candidate, int copy) = 0;
+  /// Stands for "what selection picks", in run().
+  static constexpr int kAuto = -1;
+
+  /// One call on each of the copies [first, first + count) of the ring: of the candidate, under one
+  /// strict pin, or with kAuto of whatever selection picks. May throw.
+  virtual void run(int candidate, int first, int count) = 0;
 
   /// Checks one copy after run() of a correct problem: sampled items against a reference in higher
   /// precision, every item against the witness (if there is one), red zones, poison, info.
@@ -84,9 +88,13 @@ struct OpSpec {
   /// One line: what the times depend on beside the hashed sources (compiler and flags, SIMD
   /// target, threads, vendor library versions and core names).
   std::function<std::string()> environment;
-  /// Runs the op with automatic selection / pinned on one copy, for benches: floating-point
-  /// operations of one call, 0 when unknown.
+  /// Floating-point operations of one call; 0 when unknown.
   std::function<double(const CellKey& key)> flops;
+  /// Can the candidate run this cell, and if not, why?
+  std::function<select::Refusal(const std::string& dtype, const CellKey& key, int candidate)>
+      can_run;
+  /// The op's own selector: built-in tables, override directory, pins.
+  std::function<select::Selector&()> selector;
 };
 
 }  // namespace furlong
