@@ -30,7 +30,7 @@ struct ThreadPool::Shared {
   std::condition_variable done;
   std::vector<std::thread> helpers;
   Body body = nullptr;
-  void* context = nullptr;
+  const void* context = nullptr;
   std::int64_t next = 0;
   std::int64_t pieces = 0;
   std::int64_t unfinished = 0;
@@ -82,7 +82,7 @@ ThreadPool::~ThreadPool() {
   shared_->join();
 }
 
-void ThreadPool::run(std::int64_t pieces, Body body, void* context) {
+void ThreadPool::run(std::int64_t pieces, Body body, const void* context) {
   std::unique_lock lock(shared_->mutex);
   shared_->body = body;
   shared_->context = context;
@@ -102,17 +102,17 @@ void Exec::State::reserve(std::int64_t pieces, std::int64_t bytes) {
   if (workspace_bytes_ == 0) return;
   while (static_cast<std::int64_t>(workspaces_.size()) < pieces) {
     workspaces_.emplace_back(static_cast<std::byte*>(
-        ::operator new(static_cast<std::size_t>(workspace_bytes_), std::align_val_t{64})));
+        ::operator new (static_cast<std::size_t>(workspace_bytes_), std::align_val_t{64})));
   }
 }
 
-void Exec::State::run_erased(std::int64_t pieces, ThreadPool::Body body, void* context) {
+void Exec::State::run_erased(std::int64_t pieces, ThreadPool::Body body, const void* context) {
   if (pieces <= 1) {
     if (pieces == 1) body(context, 0);
     return;
   }
   if (parallel_for) {
-    const std::pair<ThreadPool::Body, void*> call(body, context);
+    const std::pair<ThreadPool::Body, const void*> call(body, context);
     parallel_for(pieces, [&call](std::int64_t piece) { call.first(call.second, piece); });
     return;
   }

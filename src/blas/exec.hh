@@ -17,7 +17,7 @@ namespace furlong {
 /// Threads that wait for work; `run` hands them pieces and works along.
 class ThreadPool {
  public:
-  using Body = void (*)(void* context, std::int64_t piece);
+  using Body = void (*)(const void* context, std::int64_t piece);
 
   /// `helpers` threads beside the caller's.
   explicit ThreadPool(int helpers);
@@ -27,7 +27,7 @@ class ThreadPool {
 
   /// Calls `body(context, i)` for i in [0, pieces), and returns when all are done. `body` must not
   /// throw.
-  void run(std::int64_t pieces, Body body, void* context);
+  void run(std::int64_t pieces, Body body, const void* context);
 
  private:
   struct Shared;
@@ -48,18 +48,21 @@ struct Exec::State {
 
   /// Calls `body(i)` for i in [0, pieces), in parallel when pieces > 1; it must not throw.
   template <class Body>
-  void run(std::int64_t pieces, Body& body) {
+  void run(std::int64_t pieces, const Body& body) {
     run_erased(
-        pieces, [](void* context, std::int64_t piece) { (*static_cast<Body*>(context))(piece); },
+        pieces,
+        [](const void* context, std::int64_t piece) {
+          (*static_cast<const Body*>(context))(piece);
+        },
         &body);
   }
 
  private:
   struct Free {
-    void operator()(std::byte* bytes) const { ::operator delete(bytes, std::align_val_t{64}); }
+    void operator()(std::byte* bytes) const { ::operator delete (bytes, std::align_val_t{64}); }
   };
 
-  void run_erased(std::int64_t pieces, ThreadPool::Body body, void* context);
+  void run_erased(std::int64_t pieces, ThreadPool::Body body, const void* context);
 
   std::vector<std::unique_ptr<std::byte, Free>> workspaces_;
   std::int64_t workspace_bytes_ = 0;

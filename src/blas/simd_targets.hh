@@ -7,7 +7,8 @@
 #endif
 
 // Highway falls back to one-lane vectors, which lack what the kernels need, because g++ 12.2
-// miscompiles an integer multiplication of its portable vectors. No kernel here multiplies integers.
+// miscompiles an integer multiplication of its portable vectors. No kernel here multiplies
+// integers.
 #ifndef HWY_BROKEN_EMU128
 #define HWY_BROKEN_EMU128 0
 #endif

@@ -4,11 +4,13 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "blas/potrf/blocked.cc"
+// clang-format off: what follows is compiled once a target
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
-#include "blas/simd.hh"
-
+// clang-format on
 #include <algorithm>
 #include <cmath>
+
+#include "blas/simd.hh"
 
 // The layout of the workspace, shared by all targets.
 #ifndef FURLONG_BLAS_POTRF_BLOCKED_LAYOUT
@@ -203,8 +205,8 @@ HWY_INLINE void subtract_outer(Strip<T>& s, WideVec<T> a, const T* b) {
 /// diagonal.
 template <class T>
 struct StripFactor {
-  T l[kStrip][kStrip];
-  T reciprocal[kStrip];
+  alignas(64) T l[kStrip][kStrip];
+  alignas(64) T reciprocal[kStrip];
 };
 
 /// Rows below the diagonal block: x := x * L^-T.
@@ -212,9 +214,8 @@ template <class T>
 HWY_INLINE void solve(Strip<T>& s, const StripFactor<T>& f) {
   const Wide<T> d;
   const auto times = [](WideVec<T> x, T y) HWY_ATTR { return hn::Mul(x, hn::Set(Wide<T>(), y)); };
-  const auto less = [](WideVec<T> x, WideVec<T> y, T z) HWY_ATTR {
-    return hn::NegMulAdd(y, hn::Set(Wide<T>(), z), x);
-  };
+  const auto less = [](WideVec<T> x, WideVec<T> y, T z)
+                        HWY_ATTR { return hn::NegMulAdd(y, hn::Set(Wide<T>(), z), x); };
   s.c0 = times(s.c0, f.reciprocal[0]);
   s.c1 = less(s.c1, s.c0, f.l[0][1]);
   s.c2 = less(s.c2, s.c0, f.l[0][2]);
@@ -308,11 +309,77 @@ HWY_INLINE void finish_strip(T* w, std::ptrdiff_t ldw, std::ptrdiff_t from, std:
   }
 }
 
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+/// Eight rows in one vector: float on AVX2, float and double on AVX-512.
+template <class T>
+using Rows8 = hn::Simd<T, 8, 0>;
+
+template <int kRow, class T>
+HWY_INLINE hn::Vec<Rows8<T>> broadcast_row(hn::Vec<Rows8<T>> v) {
+  const Rows8<T> d;
+  const hn::RebindToSigned<Rows8<T>> di;
+  return hn::TableLookupLanes(v, hn::IndicesFromVec(d, hn::Set(di, kRow)));
+}
+
+/// Less the outer product of the finished column kColumn, columns from kTo on.
+template <int kColumn, int kTo, class T>
+HWY_INLINE void update_columns(hn::Vec<Rows8<T>> (&v)[kStrip]) {
+  if constexpr (kTo < kStrip) {
+    v[kTo] = hn::NegMulAdd(v[kColumn], broadcast_row<kTo, T>(v[kColumn]), v[kTo]);
+    update_columns<kColumn, kTo + 1, T>(v);
+  }
+}
+
+/// Columns from kColumn on; the number of good pivots before the first bad one comes back.
+template <int kColumn, class T>
+HWY_INLINE std::ptrdiff_t factor_columns(hn::Vec<Rows8<T>> (&v)[kStrip], std::ptrdiff_t width,
+                                         StripFactor<T>& f) {
+  if constexpr (kColumn < kStrip) {
+    if (kColumn >= width) return kColumn;
+    const Rows8<T> d;
+    const auto pivot = broadcast_row<kColumn, T>(v[kColumn]);
+    if (!(hn::GetLane(pivot) > T(0))) return kColumn;
+    const auto root = hn::Sqrt(pivot);
+    const auto reciprocal = hn::Div(hn::Set(d, T(1)), root);
+    f.reciprocal[kColumn] = hn::GetLane(reciprocal);
+    const auto below = hn::Mul(v[kColumn], reciprocal);
+    const auto is_pivot = hn::Eq(hn::Iota(d, T(0)), hn::Set(d, T(kColumn)));
+    v[kColumn] = hn::IfThenElse(is_pivot, root, below);
+    update_columns<kColumn, kColumn + 1, T>(v);
+    return factor_columns<kColumn + 1, T>(v, width, f);
+  } else {
+    return kStrip;
+  }
+}
+
+template <class T>
+HWY_INLINE std::ptrdiff_t factor_diagonal_in_vectors(T* w, std::ptrdiff_t ldw, std::ptrdiff_t width,
+                                                     StripFactor<T>& f) {
+  const Rows8<T> d;
+  hn::Vec<Rows8<T>> v[kStrip] = {hn::LoadU(d, w),           hn::LoadU(d, w + ldw),
+                                 hn::LoadU(d, w + 2 * ldw), hn::LoadU(d, w + 3 * ldw),
+                                 hn::LoadU(d, w + 4 * ldw), hn::LoadU(d, w + 5 * ldw),
+                                 hn::LoadU(d, w + 6 * ldw), hn::LoadU(d, w + 7 * ldw)};
+  hn::StoreU(hn::Zero(d), d, f.reciprocal);
+  const std::ptrdiff_t good = factor_columns<0, T>(v, width, f);
+  for (std::ptrdiff_t c = 0; c < kStrip; ++c) {
+    hn::StoreU(v[c], d, w + c * ldw);
+    hn::StoreU(v[c], d, f.l[c]);
+  }
+  return good;
+}
+#endif
+
 /// Factors the diagonal block at `w` (column stride ldw), `width` columns; the number of good
-/// pivots before the first bad one comes back. The lower triangle is written.
+/// pivots before the first bad one comes back. What stands above the diagonal is lost.
 template <class T>
 HWY_INLINE std::ptrdiff_t factor_diagonal(T* w, std::ptrdiff_t ldw, std::ptrdiff_t width,
                                           StripFactor<T>& f) {
+#if HWY_TARGET == HWY_AVX3
+  return factor_diagonal_in_vectors<T>(w, ldw, width, f);
+#elif HWY_TARGET == HWY_AVX2
+  if constexpr (sizeof(T) == 4) return factor_diagonal_in_vectors<T>(w, ldw, width, f);
+#endif
   for (std::ptrdiff_t c = 0; c < kStrip; ++c) {
     f.reciprocal[c] = T(0);
     for (std::ptrdiff_t r = c; r < kStrip; ++r) f.l[c][r] = w[c * ldw + r];

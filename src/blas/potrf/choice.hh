@@ -65,8 +65,8 @@ inline const std::vector<Choice>& candidates() {
 /// The grid at which the op is raced.
 inline std::vector<Axis> axes() {
   return {Axis{"uplo", AxisKind::kExact, {kUploValues.begin(), kUploValues.end()}},
-          log_axis("n", {1,  2,  3,  4,  6,  8,  12,  16,  20,  24,
-                         32, 40, 48, 64, 96, 128, 192, 256, 384, 512}),
+          log_axis("n",
+                   {1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128, 192, 256, 384, 512}),
           log_axis("batch", {1, 16, 128, 1024, 8192})};
 }
 

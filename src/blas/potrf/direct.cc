@@ -25,17 +25,20 @@ int factor_lower(std::int64_t n, T* a, std::int64_t lda) {
 template <class T>
 int factor_upper(std::int64_t n, T* a, std::int64_t lda) {
   for (std::int64_t j = 0; j < n; ++j) {
-    T* column = a + j * lda;
-    for (std::int64_t i = 0; i < j; ++i) {
-      const T* row = a + i * lda;
-      T rest = column[i];
-      for (std::int64_t k = 0; k < i; ++k) rest -= row[k] * column[k];
-      column[i] = rest / row[i];
+    const T* left = a + j * lda;
+    T pivot = T(0);
+    for (std::int64_t i = j; i < n; ++i) {
+      T* column = a + i * lda;
+      T rest = column[j];
+      for (std::int64_t k = 0; k < j; ++k) rest -= left[k] * column[k];
+      if (i == j) {
+        if (!(rest > T(0))) return static_cast<int>(j + 1);
+        pivot = std::sqrt(rest);
+        column[j] = pivot;
+      } else {
+        column[j] = rest / pivot;
+      }
     }
-    T rest = column[j];
-    for (std::int64_t k = 0; k < j; ++k) rest -= column[k] * column[k];
-    if (!(rest > T(0))) return static_cast<int>(j + 1);
-    column[j] = std::sqrt(rest);
   }
   return 0;
 }

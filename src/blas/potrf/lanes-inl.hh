@@ -153,8 +153,8 @@ HWY_INLINE Quad<T> factor_tile(Tile<T>& t, WideVec<T>& good) {
 
 /// Workspace of one vector of matrices: rows of tiles, row I holding tiles (I, 0) to (I, I), a tile
 /// its 16 vectors column by column. A diagonal tile keeps its reciprocals in place of its diagonal.
-/// When the order is no multiple of 4, the first block has `order % 4` rows and columns and uses the
-/// last columns of its tiles, so that the columns before a tile always stand without a gap.
+/// When the order is no multiple of 4, the first block has `order % 4` rows and columns and uses
+/// the last columns of its tiles, so that the columns before a tile always stand without a gap.
 template <class T>
 struct Kept {
   T* base;
@@ -476,9 +476,21 @@ HWY_INLINE void write_info(WideVec<T> good, std::ptrdiff_t n, int* info, std::pt
   const Wide<T> d;
   const auto all = hn::Eq(good, hn::Set(d, static_cast<T>(n)));
   const auto value = hn::IfThenZeroElse(all, hn::Add(good, hn::Set(d, T(1))));
-  HWY_ALIGN T element[hn::MaxLanes(Wide<T>())];
-  hn::Store(value, d, element);
-  for (std::ptrdiff_t l = 0; l < count; ++l) info[l] = static_cast<int>(element[l]);
+  const hn::Rebind<std::int32_t, Wide<T>> di;
+  const auto whole = [&]() HWY_ATTR {
+    if constexpr (sizeof(T) == 4) {
+      return hn::ConvertTo(di, value);
+    } else {
+      return hn::DemoteTo(di, value);
+    }
+  }();
+  if (count == static_cast<std::ptrdiff_t>(hn::Lanes(d))) {
+    hn::StoreU(whole, di, info);
+  } else {
+    HWY_ALIGN std::int32_t element[hn::MaxLanes(Wide<T>())];
+    hn::Store(whole, di, element);
+    for (std::ptrdiff_t l = 0; l < count; ++l) info[l] = element[l];
+  }
 }
 
 template <Uplo kUplo, class T>

@@ -4,7 +4,9 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "blas/potrf/lanes.cc"
+// clang-format off: what follows is compiled once a target
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
+// clang-format on
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();

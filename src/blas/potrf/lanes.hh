@@ -1,7 +1,7 @@
 // Family lanes: one matrix per SIMD lane.
 //
-// A group of `u` vectors of matrices is factored together, left-looking in tiles of 4 x 4: each tile
-// is loaded once from the matrices, transposed in registers, finished, stored once, and kept
+// A group of `u` vectors of matrices is factored together, left-looking in tiles of 4 x 4: each
+// tile is loaded once from the matrices, transposed in registers, finished, stored once, and kept
 // interleaved in the workspace for the tiles to its right.
 #pragma once
 

@@ -3,7 +3,9 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "blas/potrf/lanes_double.cc"
+// clang-format off: what follows is compiled once a target
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
+// clang-format on
 #include "blas/potrf/lanes-inl.hh"
 
 HWY_BEFORE_NAMESPACE();

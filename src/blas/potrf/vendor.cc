@@ -26,8 +26,7 @@ void factor_items(const Part<T>& part) {
   const char uplo = part.uplo == Uplo::kLower ? 'L' : 'U';
   for (std::int64_t i = part.first; i < part.first + part.count; ++i) {
     T* a = part.items[i];
-    const int info =
-        vendor_potrf(uplo, static_cast<int>(part.n), a, static_cast<int>(part.lda));
+    const int info = vendor_potrf(uplo, static_cast<int>(part.n), a, static_cast<int>(part.lda));
     part.info[i] = with_nan_pivot(info, part.n, a, part.lda);
   }
 }
