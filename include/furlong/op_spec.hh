@@ -82,6 +82,8 @@ struct OpSpec {
   std::function<std::vector<Axis>(const std::string& dtype)> axes;
   /// Input bytes of a cell: the cap of a run is stated in it.
   std::function<std::int64_t(const std::string& dtype, const CellKey& key)> input_bytes;
+  /// Cells with more input bytes are not on the grid; 0 = no such limit.
+  std::int64_t grid_bytes = 0;
   /// The largest matrix dimension of a cell.
   std::function<std::int64_t(const CellKey& key)> max_dim;
   /// Throws std::invalid_argument for a key that is no cell of this op.

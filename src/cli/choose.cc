@@ -49,7 +49,8 @@ nlohmann::ordered_json decision_json(const select::Decision& decision) {
   value["distance"] = decision.distance;
   value["device"] = decision.device;
   value["tag"] = decision.tag;
-  value["tier"] = decision.tier.empty() ? nlohmann::ordered_json() : decision.tier;
+  value["tier"] =
+      decision.tier.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(decision.tier);
   value["ms"] = decision.ms ? host::json_number(*decision.ms) : nlohmann::ordered_json();
   value["rank"] = decision.rank;
   value["refused"] = refused;

@@ -137,8 +137,8 @@ std::string summary_text(const tune::TuneSummary& summary) {
     for (const auto& [family, n] : summary.winners) text += fmt::format(" {} {}", family, n);
     text += '\n';
   }
-  for (const auto& [reason, n] : summary.statuses) {
-    text += fmt::format("unusable: {} x {}\n", n, reason);
+  for (const auto& [reason, n] : summary.unusable) {
+    text += fmt::format("unusable at {} cells: {}\n", n, reason);
   }
   for (const auto& path : summary.ledgers) text += fmt::format("ledger: {}\n", path.string());
   return text;
@@ -153,7 +153,7 @@ nlohmann::ordered_json summary_json(const tune::TuneSummary& summary) {
           {"plan", plan_json(summary.plan)},
           {"measured", summary.measured},
           {"winners", summary.winners},
-          {"unusable", summary.statuses},
+          {"unusable", summary.unusable},
           {"stopped", summary.stopped},
           {"seconds",
            {{"total", summary.seconds},

@@ -69,7 +69,7 @@ struct TuneSummary {
   std::vector<std::filesystem::path> ledgers;
   int measured = 0;
   std::map<std::string, int> winners;   ///< family to cells won
-  std::map<std::string, int> statuses;  ///< bad, error: candidates not usable, by reason
+  std::map<std::string, int> unusable;  ///< "candidate status: reason" to count
   bool stopped = false;                 ///< asked to stop before the end
   double seconds = 0;
   double probe_s = 0;
