@@ -27,7 +27,8 @@ void furlong_exec_destroy(furlong_exec* exec);
  * until the next failure on this thread. */
 const char* furlong_last_error(void);
 
-/* Cholesky factorisation; uplo is 'L' or 'U' (or lower case). Strided: item i at a + i * stride_a. */
+/* Cholesky factorisation; uplo is 'L' or 'U' (or lower case). Strided: item i at a + i * stride_a.
+ */
 int furlong_spotrf(char uplo, int64_t n, float* a, int64_t lda, int64_t stride_a, int64_t batch,
                    int* info, furlong_exec* exec);
 int furlong_dpotrf(char uplo, int64_t n, double* a, int64_t lda, int64_t stride_a, int64_t batch,

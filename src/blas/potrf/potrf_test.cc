@@ -78,7 +78,7 @@ struct Batch {
     buffer.assign(static_cast<std::size_t>(span), poison());
     auto address = reinterpret_cast<std::uintptr_t>(buffer.data());
     const auto align = static_cast<std::int64_t>((64 - address % 64) % 64 / sizeof(T));
-    start = align + kRedZone / 2 * 0 + c.offset + kRedZone - kRedZone % 16;
+    start = kRedZone + align + c.offset;
     std::mt19937 random(c.seed);
     std::uniform_real_distribution<double> unit(-1, 1);
     for (std::int64_t i = 0; i < c.batch; ++i) fill(i, c.spoil, random, unit);
@@ -311,14 +311,13 @@ TEST(Potrf, EveryOrderUpToSeventy) {
   }
 }
 
-TEST(Potrf, RandomCalls) {
-  const bool passed = rc::check("potrf agrees with plain loops", [] {
+/// Random calls of orders in [from, to).
+void check_random_calls(std::int64_t from, std::int64_t to, std::int64_t most_items) {
+  const bool passed = rc::check("potrf agrees with plain loops", [&] {
     Case c;
     c.uplo = *rc::gen::element('L', 'U');
-    c.n = *rc::gen::weightedOneOf<std::int64_t>({{8, rc::gen::inRange<std::int64_t>(1, 20)},
-                                                 {3, rc::gen::inRange<std::int64_t>(20, 66)},
-                                                 {1, rc::gen::inRange<std::int64_t>(66, 140)}});
-    c.batch = *rc::gen::inRange<std::int64_t>(1, c.n < 20 ? 150 : c.n < 66 ? 20 : 4);
+    c.n = *rc::gen::inRange(from, to);
+    c.batch = *rc::gen::inRange<std::int64_t>(1, most_items + 1);
     c.ld = *rc::gen::inRange<std::int64_t>(0, 10);
     c.stride = *rc::gen::inRange<std::int64_t>(0, 20);
     c.offset = *rc::gen::inRange<std::int64_t>(0, 16);
@@ -329,6 +328,22 @@ TEST(Potrf, RandomCalls) {
     RC_ASSERT(all_pass(c));
   });
   EXPECT_TRUE(passed);
+}
+
+TEST(Potrf, RandomCallsOfTinyOrders) {
+  check_random_calls(1, 9, 700);
+}
+
+TEST(Potrf, RandomCallsOfSmallOrders) {
+  check_random_calls(9, 34, 70);
+}
+
+TEST(Potrf, RandomCallsAroundTheLimitOfLanes) {
+  check_random_calls(34, 72, 20);
+}
+
+TEST(Potrf, RandomCallsOfLargerOrders) {
+  check_random_calls(72, 170, 3);
 }
 
 TEST(Potrf, LargerOrdersInPanels) {
