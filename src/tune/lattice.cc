@@ -20,7 +20,7 @@ void require_known_axes(std::span<const Axis> axes, const GridOverride& grid) {
   for (const Axis& axis : axes) names.push_back(axis.name);
   for (const auto& [name, values] : grid) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
-      bad_grid("unknown axis " + quoted(name) + "; allowed are " + join(names, ", "));
+      bad_grid("unknown axis " + furlong::quoted(name) + "; allowed are " + join(names, ", "));
     }
     if (values.empty()) bad_grid("axis " + name + " has no value; write name=v1:v2");
   }
@@ -29,7 +29,8 @@ void require_known_axes(std::span<const Axis> axes, const GridOverride& grid) {
 std::int64_t log_value(const std::string& axis, const std::string& text) {
   const auto value = parse_positive(text);
   if (!value) {
-    bad_grid("bad value " + quoted(text) + " of axis " + axis + "; whole numbers > 0 are allowed");
+    bad_grid("bad value " + furlong::quoted(text) + " of axis " + axis +
+             "; whole numbers > 0 are allowed");
   }
   return *value;
 }
@@ -51,7 +52,7 @@ std::vector<std::string> overridden(const Axis& axis, const std::vector<std::str
   std::vector<std::string> values;
   for (const std::string& text : wanted) {
     if (std::find(axis.values.begin(), axis.values.end(), text) == axis.values.end()) {
-      bad_grid("axis " + axis.name + " has no value " + quoted(text) + "; allowed are " +
+      bad_grid("axis " + axis.name + " has no value " + furlong::quoted(text) + "; allowed are " +
                join(axis.values, ", "));
     }
     if (std::find(values.begin(), values.end(), text) == values.end()) values.push_back(text);
@@ -66,14 +67,15 @@ GridOverride parse_grid_override(std::span<const std::string> arguments) {
   for (const std::string& argument : arguments) {
     const auto at = argument.find('=');
     if (at == std::string::npos || at == 0) {
-      bad_grid("bad override " + quoted(argument) + "; write name=v1:v2");
+      bad_grid("bad override " + furlong::quoted(argument) + "; write name=v1:v2");
     }
     const std::string name = argument.substr(0, at);
     if (grid.count(name) != 0)
-      bad_grid("axis " + quoted(name) + " is given twice; once is allowed");
+      bad_grid("axis " + furlong::quoted(name) + " is given twice; once is allowed");
     auto& values = grid[name];
     for (const auto value : split(std::string_view(argument).substr(at + 1), ':')) {
-      if (value.empty()) bad_grid("empty value in " + quoted(argument) + "; write name=v1:v2");
+      if (value.empty())
+        bad_grid("empty value in " + furlong::quoted(argument) + "; write name=v1:v2");
       values.emplace_back(value);
     }
   }

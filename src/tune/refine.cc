@@ -73,7 +73,7 @@ bool has_close_second(const KnownCell& cell, double margin) {
 }
 
 bool is_near(const KnownCell& lo, const KnownCell& hi, double margin) {
-  return margin > 0 && lo.lattice && hi.lattice &&
+  return margin > 0 && lo.origin == Origin::kLattice && hi.origin == Origin::kLattice &&
          (has_close_second(lo, margin) || has_close_second(hi, margin));
 }
 
@@ -147,6 +147,47 @@ std::vector<CellKey> propose(std::span<const Axis> axes, std::span<const KnownCe
 
 int allowance(double factor, int lattice_cells, int refined_cells) {
   return std::max(0, static_cast<int>(std::floor(factor * lattice_cells + 1e-9)) - refined_cells);
+}
+
+Refinement::Refinement(std::vector<Axis> axes, const TierParameters& parameters)
+    : axes_(std::move(axes)), parameters_(parameters) {}
+
+void Refinement::add(KnownCell cell) {
+  const auto [at, is_new] = index_.emplace(cell.key.text(), cells_.size());
+  if (is_new) {
+    cells_.push_back(std::move(cell));
+  } else {
+    cells_[at->second] = std::move(cell);
+  }
+}
+
+std::vector<CellKey> Refinement::next(const Available& available) {
+  while (!capped_) {
+    const auto proposals = propose(axes_, cells_, refine_rules_of(parameters_));
+    if (proposals.empty()) break;
+    std::vector<CellKey> round;
+    for (const CellKey& key : proposals) {
+      if (!available || available(key)) {
+        round.push_back(key);
+      } else {
+        ++unavailable_;
+        add({key, {}, {}, {}, Origin::kOther});
+      }
+    }
+    const auto count = [&](Origin origin) {
+      return static_cast<int>(
+          std::count_if(cells_.begin(), cells_.end(),
+                        [&](const KnownCell& cell) { return cell.origin == origin; }));
+    };
+    const auto room = static_cast<std::size_t>(
+        allowance(parameters_.refine_cap, count(Origin::kLattice), count(Origin::kRefined)));
+    if (round.size() > room) {
+      capped_ = true;
+      round.resize(room);
+    }
+    if (!round.empty()) return round;
+  }
+  return {};
 }
 
 }  // namespace furlong::tune

@@ -43,7 +43,8 @@ TEST(Refine, Vectors) {
     for (const auto& [key, value] : item["cells"].items()) {
       cells.push_back({*CellKey::parse(key), value["ranked"].get<std::vector<std::string>>(),
                        value["ms"].get<std::map<std::string, double>>(),
-                       value["out"].get<std::set<std::string>>(), value["lattice"].get<bool>()});
+                       value["out"].get<std::set<std::string>>(),
+                       value["lattice"].get<bool>() ? Origin::kLattice : Origin::kOther});
     }
     const Tier tier = *parse_tier(item["tier"].get<std::string>());
     const auto proposals = propose(axes, cells, refine_rules_of(parameters_of(tier)));
@@ -53,8 +54,8 @@ TEST(Refine, Vectors) {
 }
 
 KnownCell cell(const std::string& key, const std::string& winner, const std::string& other,
-               double ratio, bool lattice = true) {
-  return {*CellKey::parse(key), {winner, other}, {{winner, 1.0}, {other, ratio}}, {}, lattice};
+               double ratio, Origin origin = Origin::kLattice) {
+  return {*CellKey::parse(key), {winner, other}, {{winner, 1.0}, {other, ratio}}, {}, origin};
 }
 
 TEST(Refine, AFlipWithinTheTieIsNone) {
@@ -85,7 +86,7 @@ TEST(Refine, StaysInsideTheBoxAndStopsWhereNothingIsBetween) {
   // Known but unranked: stalled.
   const std::vector<KnownCell> stalled = {cell("n=8", "a", "b", 2),
                                           cell("n=64", "b", "a", 2),
-                                          {*CellKey::parse("n=23"), {}, {}, {}, false}};
+                                          {*CellKey::parse("n=23"), {}, {}, {}, Origin::kOther}};
   EXPECT_TRUE(propose(axes, stalled, {}).empty());
 }
 
@@ -95,7 +96,8 @@ TEST(Refine, NearNeedsTheMarginAndLatticeEnds) {
   const std::vector ends = {cell("n=4", "a", "b", 1.05), cell("n=64", "a", "b", 2)};
   EXPECT_EQ(texts(propose(axes, ends, preview)), std::vector<std::string>{"n=8"});
   EXPECT_TRUE(propose(axes, ends, {}).empty());
-  const std::vector refined = {cell("n=4", "a", "b", 1.05), cell("n=64", "a", "b", 2, false)};
+  const std::vector refined = {cell("n=4", "a", "b", 1.05),
+                               cell("n=64", "a", "b", 2, Origin::kRefined)};
   EXPECT_TRUE(propose(axes, refined, preview).empty());
 }
 
@@ -103,6 +105,55 @@ TEST(Refine, AllowanceIsWhatTheCapLeaves) {
   EXPECT_EQ(allowance(3, 10, 4), 26);
   EXPECT_EQ(allowance(1, 10, 40), 0);
   EXPECT_EQ(allowance(0.1, 10, 0), 1);
+}
+
+TEST(Refinement, RoundsGoOnUntilNothingIsNewOrTheCapIsHit) {
+  TierParameters parameters = parameters_of(Tier::kCoarse);
+  const std::vector<Axis> axes = {log_axis("n", {1, 1024})};
+  // The winner changes at 100; every midpoint is measured.
+  const auto measured = [](const CellKey& key, Origin origin) {
+    const bool small = std::stoi(*key.find("n")) < 100;
+    return cell(key.text(), small ? "a" : "b", small ? "b" : "a", 2, origin);
+  };
+  parameters.refine_cap = 100;
+  Refinement refinement(axes, parameters);
+  refinement.add(measured(*CellKey::parse("n=1"), Origin::kLattice));
+  refinement.add(measured(*CellKey::parse("n=1024"), Origin::kLattice));
+  std::vector<std::string> order;
+  for (auto round = refinement.next(); !round.empty(); round = refinement.next()) {
+    for (const auto& key : round) {
+      order.push_back(key.text());
+      refinement.add(measured(key, Origin::kRefined));
+    }
+  }
+  EXPECT_EQ(order,
+            (std::vector<std::string>{"n=32", "n=181", "n=76", "n=117", "n=94", "n=105", "n=99"}));
+  EXPECT_FALSE(refinement.capped());
+
+  parameters.refine_cap = 1;
+  Refinement capped(axes, parameters);
+  capped.add(measured(*CellKey::parse("n=1"), Origin::kLattice));
+  capped.add(measured(*CellKey::parse("n=1024"), Origin::kLattice));
+  int cells = 0;
+  for (auto round = capped.next(); !round.empty(); round = capped.next()) {
+    for (const auto& key : round) {
+      ++cells;
+      capped.add(measured(key, Origin::kRefined));
+    }
+  }
+  EXPECT_EQ(cells, 2);
+  EXPECT_TRUE(capped.capped());
+}
+
+TEST(Refinement, AnUnavailableCellIsCountedOnceAndTakesNoAllowance) {
+  const std::vector<Axis> axes = {log_axis("n", {4, 64})};
+  Refinement refinement(axes, parameters_of(Tier::kCoarse));
+  refinement.add(cell("n=4", "a", "b", 2));
+  refinement.add(cell("n=64", "b", "a", 2));
+  EXPECT_TRUE(refinement.next([](const CellKey&) { return false; }).empty());
+  EXPECT_EQ(refinement.unavailable(), 1);
+  EXPECT_FALSE(refinement.capped());
+  EXPECT_TRUE(refinement.next().empty());
 }
 
 }  // namespace
