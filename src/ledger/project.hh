@@ -1,4 +1,4 @@
-// Project: `furlong.toml`, and the paths that follow from it.
+// Project: `furlong.toml`, and the paths that follow from it. A value.
 #pragma once
 
 #include <filesystem>
@@ -31,6 +31,18 @@ struct Project {
   std::filesystem::path table_file(const std::string& op, const std::string& device) const;
   std::filesystem::path spec_file(const std::string& op) const;
   bool has_sources() const { return !root.empty(); }
+  /// A ledger file as a table's header names it: relative to the root; outside a project, without
+  /// its folders.
+  std::string ledger_source(const std::string& op, const std::string& device) const;
+
+  /// One (op, device) that has a ledger file.
+  struct Stored {
+    std::string op;
+    std::string device;
+    bool operator==(const Stored&) const = default;
+  };
+  /// The files `<op>.<device>.jsonl` of the ledger folder, by name; none when there is no folder.
+  std::vector<Stored> stored() const;
 };
 
 }  // namespace furlong::ledger
