@@ -1,5 +1,5 @@
 // The tuner of the built-in ops.
-#include "blas/potrf/spec.hh"
+#include "blas/specs.hh"
 #include "furlong/cli.hh"
 
 int main(int argc, char** argv) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -103,11 +104,13 @@ int run(int argc, const char* const* argv, const std::vector<const OpSpec*>& ops
   add_hash(root, context);
 
   try {
-    if (argc > 1 && argv[1][0] != '-' && root.get_subcommand_no_throw(argv[1]) == nullptr) {
+    if (argc > 1 && argv[1][0] != '-') {
       std::vector<std::string> names;
       for (const CLI::App* app : root.get_subcommands({})) names.push_back(app->get_name());
-      throw UsageError(
-          fmt::format("unknown command {}; allowed are {}", quoted(argv[1]), join(names, ", ")));
+      if (std::find(names.begin(), names.end(), argv[1]) == names.end()) {
+        throw UsageError(
+            fmt::format("unknown command {}; allowed are {}", quoted(argv[1]), join(names, ", ")));
+      }
     }
     try {
       root.parse(argc, argv);

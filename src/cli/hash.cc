@@ -22,7 +22,8 @@ int run(const Options& options) {
   if (!project.has_sources()) {
     throw Error("hash", "there is no project here; name its folder with --project");
   }
-  const auto lists = ledger::parse_source_lists(host::read_file(project.spec_file(options.op)));
+  const auto spec = project.spec_file(options.op);
+  const auto lists = ledger::parse_source_lists(host::read_file(spec), spec.string());
   const auto hashes = ledger::hash_sources(lists, {}, ledger::read_sources_under(project.root));
   if (options.json) {
     nlohmann::ordered_json families = nlohmann::ordered_json::object();

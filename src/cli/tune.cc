@@ -5,6 +5,7 @@
 
 #include "base/text.hh"
 #include "cli/command.hh"
+#include "cli/grid_option.hh"
 #include "cli/progress.hh"
 #include "furlong/device_key.hh"
 #include "host/process.hh"
@@ -31,31 +32,6 @@ struct Options {
   bool json = false;
 };
 
-Tier requested_tier(const std::string& text) {
-  const auto tier = parse_tier(text);
-  if (!tier || !is_measured(*tier) || *tier == Tier::kCustom) {
-    throw UsageError(
-        fmt::format("--tier: unknown tier {}; allowed are preview, coarse, deep", quoted(text)));
-  }
-  return *tier;
-}
-
-std::map<std::string, std::vector<std::string>> parse_grid(const std::vector<std::string>& texts) {
-  std::map<std::string, std::vector<std::string>> grid;
-  for (const std::string& text : texts) {
-    const auto at = text.find('=');
-    if (at == std::string::npos || at == 0 || at + 1 == text.size()) {
-      throw UsageError(fmt::format("--grid: bad override {}; write name=v1:v2", quoted(text)));
-    }
-    const std::string name = text.substr(0, at);
-    if (grid.count(name) > 0) throw UsageError("--grid: axis " + name + " is given twice");
-    for (const auto value : split(std::string_view(text).substr(at + 1), ':')) {
-      grid[name].emplace_back(value);
-    }
-  }
-  return grid;
-}
-
 tune::TuneRequest make_request(const Context& context, const Options& options) {
   if (options.device != "cpu" && options.device != this_cpu().text) {
     throw UsageError(
@@ -74,7 +50,7 @@ tune::TuneRequest make_request(const Context& context, const Options& options) {
     }
     request.dtypes.push_back(std::move(names));
   }
-  request.tier = requested_tier(options.tier);
+  request.tier = raced_tier(options.tier);
   request.grid = parse_grid(options.grid);
   request.cap_gib = options.cap_gib;
   request.max_dim = options.max_dim;

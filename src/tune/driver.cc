@@ -94,7 +94,8 @@ struct Group {
   std::string dtype;
   int dtype_in_project = 0;
   std::vector<CellPlan> cells;
-  std::map<std::string, ledger::Cell> stored;  ///< by key: of partial re-races
+  /// By key, of partial re-races: the stored record and its changed families.
+  std::map<std::string, std::pair<ledger::Cell, std::vector<std::string>>> stored;
 };
 
 struct OpWork {
@@ -182,8 +183,10 @@ void plan_group(Group& group, const TuneRequest& request, const Stored& stored, 
       if (cell.action == Action::kPartial) {
         const auto best =
             static_cast<std::size_t>(stored.freshness->best_measured(group.dtype_in_project, key));
-        group.stored.emplace(key.text(),
-                             to_cell(*stored.ledger, stored.ledger->cells()[best], group.dtype));
+        group.stored.emplace(
+            key.text(),
+            std::pair(to_cell(*stored.ledger, stored.ledger->cells()[best], group.dtype),
+                      facts.best->changed));
       }
     }
     group.cells.push_back(std::move(cell));
@@ -251,12 +254,11 @@ ledger::Run run_line(const Group& group, const TuneRequest& request, const std::
 /// Measures one (op, dtype): every planned cell, a line each as soon as it is known.
 class GroupTuner {
  public:
-  GroupTuner(const Group& group, const OpWork& op_work, const ledger::Run& run,
+  GroupTuner(const Group& group, const fs::path& ledger_file, const ledger::Run& run,
              const ledger::Project& project, const host::Clock& clock)
       : group_(group),
-        op_work_(op_work),
         run_(run),
-        appender_(op_work.file),
+        appender_(ledger_file),
         clock_(clock),
         runner_(*group.op, group.dtype, [&clock] { return seconds(clock.steady()); }) {
     appender_.append(ledger::to_line(run, project.library));
@@ -273,8 +275,11 @@ class GroupTuner {
     auto result = runner_.run(request);
     auto& cell = result.cell;
     if (request.partial) {
-      cell = merge_partial(group_.stored.at(plan.key.text()), cell, run_.candidates,
-                           [&](const ledger::Outcome& outcome) { return holds(outcome); });
+      const auto& [stored, changed] = group_.stored.at(plan.key.text());
+      cell = merge_partial(stored, cell, run_.candidates, [&](const ledger::Outcome& outcome) {
+        const std::string family(family_of(outcome.candidate));
+        return std::find(changed.begin(), changed.end(), family) == changed.end();
+      });
     }
     cell.run_id = run_.run_id;
     cell.date = host::utc_date(clock_.now());
@@ -293,15 +298,7 @@ class GroupTuner {
   void sync() { appender_.sync(); }
 
  private:
-  /// Was a stored outcome timed with today's kernels?
-  bool holds(const ledger::Outcome& outcome) const {
-    const auto* now = group_.op->hashes.find(family_of(outcome.candidate));
-    return now != nullptr && op_work_.stored.freshness->hash_holds(
-                                 std::string(family_of(outcome.candidate)), outcome.hash);
-  }
-
   const Group& group_;
-  const OpWork& op_work_;
   const ledger::Run& run_;
   ledger::Appender appender_;
   const host::Clock& clock_;
@@ -316,7 +313,7 @@ void require_current_program(const OpSpec& op, const ledger::Project& project) {
   if (!fs::exists(spec)) return;
   std::vector<std::string> families;
   for (const auto& schema : op.vocabulary.families) families.push_back(schema.name);
-  const auto lists = ledger::parse_source_lists(host::read_file(spec));
+  const auto lists = ledger::parse_source_lists(host::read_file(spec), spec.string());
   const auto now = ledger::hash_sources(lists, families, ledger::read_sources_under(project.root));
   for (const std::string& family : families) {
     const std::string* built = op.hashes.find(family);
@@ -374,7 +371,7 @@ TuneSummary run_tune(const TuneRequest& request, const ledger::Project& project,
       CellEvent event{group.op->vocabulary.op, group.dtype,       key,
                       summary.measured,        work.plan.measure, nullptr};
       if (hooks.cell_started) hooks.cell_started(event);
-      if (!tuner) tuner.emplace(group, *op_work, run, project, clock);
+      if (!tuner) tuner.emplace(group, op_work->file, run, project, clock);
       const auto record = tuner->measure(cell, summary);
       event.cell = &record;
       if (hooks.cell_done) hooks.cell_done(event);

@@ -20,6 +20,7 @@
 #include "host/clock.hh"
 #include "ledger/project.hh"
 #include "ledger/record.hh"
+#include "tune/lattice.hh"
 
 namespace furlong::tune {
 
@@ -28,7 +29,7 @@ struct TuneRequest {
   std::vector<std::vector<std::string>> dtypes;  ///< per op
   Tier tier = Tier::kCoarse;
   /// `--grid`: axis name to the values that replace it.
-  std::map<std::string, std::vector<std::string>> grid;
+  GridOverride grid;
   double cap_gib = 4;
   std::int64_t max_dim = 2048;
   bool allow_dirty = false;

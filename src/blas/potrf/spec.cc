@@ -382,10 +382,16 @@ std::unique_ptr<Problem> make_problem(const std::string& dtype, const CellKey& k
 
 }  // namespace
 
+/// Defined by the build, from the block at the top of this file.
+KernelHashes potrf_kernel_hashes(const std::vector<std::string>& families);
+
 const OpSpec& potrf_spec() {
   static const OpSpec spec = [] {
     OpSpec s;
     s.vocabulary = potrf::vocabulary();
+    std::vector<std::string> families;
+    for (const FamilySchema& family : s.vocabulary.families) families.push_back(family.name);
+    s.hashes = potrf_kernel_hashes(families);
     s.axes = [](const std::string& dtype) {
       element_bytes(dtype);
       return potrf::axes();
@@ -394,6 +400,7 @@ const OpSpec& potrf_spec() {
       const Shape shape = shape_of(key);
       return shape.batch * shape.n * shape.n * element_bytes(dtype);
     };
+    s.grid_bytes = std::int64_t{256} << 20;
     s.max_dim = [](const CellKey& key) { return shape_of(key).n; };
     s.make_problem = make_problem;
     s.environment = [] {
