@@ -1,0 +1,480 @@
+#include "tune/generate.hh"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "base/number.hh"
+#include "base/text.hh"
+#include "furlong/error.hh"
+#include "furlong/key_spec.hh"
+#include "furlong/table.hh"
+#include "host/files.hh"
+#include "tune/near_set.hh"
+
+namespace furlong::tune {
+namespace {
+
+using ledger::Freshness;
+using ledger::Interner;
+using ledger::Ledger;
+using ledger::NameId;
+using ledger::Status;
+using ledger::StoredCell;
+using ledger::StoredOutcome;
+
+/// A lower-tier row is emitted only where no better one lies within its own lattice spacing.
+constexpr std::uint32_t stride_of(Tier tier) {
+  return tier <= Tier::kCoarse ? 1 : 2;
+}
+
+struct Entry {
+  NameId candidate = 0;
+  double ms = 0;
+};
+
+struct Row {
+  std::uint32_t table_key = 0;
+  Tier tier = Tier::kDeep;
+  bool timed = false;
+  std::uint32_t first_entry = 0;
+  std::uint32_t entry_count = 0;
+  std::int32_t line = 0;
+};
+
+class Generator {
+ public:
+  Generator(const Freshness& freshness, const TableNames& names)
+      : freshness_(freshness), ledger_(freshness.ledger()), names_(names) {}
+
+  std::string rows(std::array<std::int64_t, kTierNames.size()>& counts) {
+    read_table_keys();
+    const std::size_t dtypes = names_.dtypes.names().size();
+    std::vector<std::vector<std::int32_t>> best(dtypes);
+    for (const std::int32_t record : freshness_.best()) {
+      best[static_cast<std::size_t>(cell(record).dtype)].push_back(record);
+    }
+    for (std::size_t dtype = 0; dtype < dtypes; ++dtype) {
+      refuse_hidden_axes(static_cast<std::int32_t>(dtype));
+    }
+    std::string text;
+    for (std::size_t dtype = 0; dtype < dtypes; ++dtype) {
+      if (best[dtype].empty()) continue;
+      find_rows(dtype, best[dtype]);
+      fill_gaps(static_cast<std::int32_t>(dtype));
+      std::sort(rows_.begin(), rows_.end(), [&](const Row& a, const Row& b) {
+        const auto left = values(a.table_key);
+        const auto right = values(b.table_key);
+        return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end());
+      });
+      for (const Row& row : rows_) {
+        ++counts[static_cast<std::size_t>(row.tier)];
+        write(row, names_.dtypes.names()[dtype], text);
+      }
+    }
+    return text;
+  }
+
+ private:
+  const StoredCell& cell(std::int32_t record) const {
+    return ledger_.cells()[static_cast<std::size_t>(record)];
+  }
+  const std::vector<Key>& spec() const { return freshness_.now().keys.keys(); }
+  /// Per key: of a log key its value, of an exact one the rank of its text by bytes.
+  std::span<const std::int64_t> values(std::uint32_t table_key) const {
+    return std::span(values_).subspan(table_key * spec().size(), spec().size());
+  }
+  std::string place(const StoredCell& where) const {
+    return fmt::format("{}:{}", ledger_.file(), where.line);
+  }
+
+  void read_table_keys() {
+    const std::size_t keys = spec().size();
+    values_.assign(freshness_.table_key_count() * keys, 0);
+    std::vector<bool> read(freshness_.table_key_count(), false);
+    Interner exact;
+    for (std::size_t record = 0; record < ledger_.cells().size(); ++record) {
+      if (!freshness_.counts(record)) continue;
+      const std::uint32_t id = freshness_.table_key_id(record);
+      if (read[id]) continue;
+      read[id] = true;
+      std::string_view rest = freshness_.table_key(id);
+      for (std::size_t k = 0; k < keys; ++k) {
+        const std::size_t comma = std::min(rest.find(','), rest.size());
+        const std::string_view value = rest.substr(0, comma);
+        rest.remove_prefix(std::min(comma + 1, rest.size()));
+        std::int64_t& into = values_[id * keys + k];
+        if (spec()[k].kind == KeyKind::kExact) {
+          into = exact.intern(value);
+          continue;
+        }
+        const auto number = parse_positive(value);
+        if (!number) {
+          throw Error(place(ledger_.cells()[record]),
+                      fmt::format("value {} of key {}; a log key holds whole numbers > 0",
+                                  furlong::quoted(value), spec()[k].name));
+        }
+        into = *number;
+      }
+    }
+    std::vector<NameId> by_text(exact.size());
+    for (NameId id = 0; id < by_text.size(); ++id) by_text[id] = id;
+    std::sort(by_text.begin(), by_text.end(),
+              [&](NameId a, NameId b) { return exact.text(a) < exact.text(b); });
+    std::vector<std::int64_t> rank(by_text.size());
+    for (std::size_t i = 0; i < by_text.size(); ++i) {
+      rank[by_text[i]] = static_cast<std::int64_t>(i);
+      exact_.emplace_back(exact.text(by_text[i]));
+    }
+    for (std::uint32_t id = 0; id < read.size(); ++id) {
+      for (std::size_t k = 0; read[id] && k < keys; ++k) {
+        std::int64_t& value = values_[id * keys + k];
+        if (spec()[k].kind == KeyKind::kExact) value = rank[static_cast<std::size_t>(value)];
+      }
+    }
+  }
+
+  void refuse_hidden_axes(std::int32_t dtype) const {
+    std::optional<std::uint32_t> first;
+    for (std::size_t record = 0; record < ledger_.cells().size(); ++record) {
+      const StoredCell& one = ledger_.cells()[record];
+      if (one.dtype != dtype || !is_measured(one.tier) || !freshness_.counts(record)) continue;
+      const std::uint32_t hidden = freshness_.hidden_id(record);
+      if (!first) first = hidden;
+      if (hidden == *first) continue;
+      const auto here = split(freshness_.hidden_axes(hidden), ',');
+      const auto there = split(freshness_.hidden_axes(*first), ',');
+      for (std::size_t i = 0; i < std::min(here.size(), there.size()); ++i) {
+        if (here[i] == there[i]) continue;
+        const std::size_t equals = here[i].find('=');
+        throw Error(
+            place(one),
+            fmt::format("hidden axis {} of {} varies: {} and {}; a table takes one value "
+                        "of an axis that is no table key",
+                        here[i].substr(0, equals),
+                        names_.dtypes.names()[static_cast<std::size_t>(dtype)], there[i], here[i]));
+      }
+    }
+  }
+
+  void find_rows(std::size_t dtype, const std::vector<std::int32_t>& best) {
+    std::vector<bool> is_now(ledger_.name_count(), false);
+    for (const std::string& candidate : freshness_.now().candidates[dtype]) {
+      const NameId id = ledger_.find(candidate);
+      if (id != Interner::kNone) is_now[id] = true;
+    }
+    rows_.clear();
+    entries_.clear();
+    for (const std::int32_t record : best) {
+      const StoredCell& one = cell(record);
+      const auto outcomes = ledger_.outcomes(one);
+      Row row{freshness_.table_key_id(static_cast<std::size_t>(record)),
+              one.tier,
+              true,
+              static_cast<std::uint32_t>(entries_.size()),
+              0,
+              one.line};
+      for (const NameId name : ledger_.ranked(one)) {
+        if (!is_now[name]) continue;
+        const auto outcome =
+            std::find_if(outcomes.begin(), outcomes.end(),
+                         [&](const StoredOutcome& each) { return each.candidate == name; });
+        if (outcome == outcomes.end() || !outcome->timed()) continue;
+        if (outcome->status != Status::kOk && outcome->status != Status::kEliminated) continue;
+        entries_.push_back({name, outcome->median_ms});
+      }
+      if (entries_.size() == row.first_entry) {
+        row.timed = false;
+        for (const NameId name : ledger_.ranked(one)) {
+          if (is_now[name]) entries_.push_back({name, 0});
+        }
+      }
+      row.entry_count = static_cast<std::uint32_t>(entries_.size()) - row.first_entry;
+      if (row.entry_count > 0) rows_.push_back(row);
+    }
+  }
+
+  /// Leaves the rows that are kept, in no particular order.
+  void fill_gaps(std::int32_t dtype) {
+    // Rows have distinct keys, so that only a stride above 1 can drop one.
+    if (std::none_of(rows_.begin(), rows_.end(),
+                     [](const Row& row) { return stride_of(row.tier) > 1; })) {
+      return;
+    }
+    const std::vector<std::vector<std::int64_t>> lattice = lattice_of(dtype);
+    std::vector<bool> is_log;
+    for (const Key& key : spec()) is_log.push_back(key.kind == KeyKind::kLog);
+    std::vector<std::uint32_t> point(spec().size());
+    const auto locate = [&](const Row& row) -> std::span<const std::uint32_t> {
+      const auto key = values(row.table_key);
+      for (std::size_t k = 0; k < point.size(); ++k) {
+        point[k] = static_cast<std::uint32_t>(
+            !is_log[k] ? key[k]
+                       : std::lower_bound(lattice[k].begin(), lattice[k].end(), key[k]) -
+                             lattice[k].begin());
+      }
+      return point;
+    };
+    NearSet measured(is_log);
+    for (const Row& row : rows_) {
+      if (is_measured(row.tier)) measured.insert(locate(row));
+    }
+    NearSet better(is_log);
+    std::vector<Row> kept;
+    for (std::size_t tier = 0; tier < kTierNames.size(); ++tier) {
+      const std::size_t first = kept.size();
+      for (const Row& row : rows_) {
+        if (row.tier != static_cast<Tier>(tier)) continue;
+        const std::uint32_t stride = stride_of(row.tier);
+        if (stride > 1) {
+          const NearSet& others = is_measured(row.tier) ? better : measured;
+          if (others.is_near(locate(row), stride)) continue;
+          if (!is_measured(row.tier) && better.is_near(point, stride)) continue;
+        }
+        kept.push_back(row);
+      }
+      for (std::size_t i = first; i < kept.size(); ++i) better.insert(locate(kept[i]));
+    }
+    rows_ = std::move(kept);
+  }
+
+  /// Per log key, the distinct values over all records of the dtype that count, ascending.
+  std::vector<std::vector<std::int64_t>> lattice_of(std::int32_t dtype) const {
+    std::vector<bool> used(freshness_.table_key_count(), false);
+    for (std::size_t record = 0; record < ledger_.cells().size(); ++record) {
+      if (ledger_.cells()[record].dtype == dtype && freshness_.counts(record)) {
+        used[freshness_.table_key_id(record)] = true;
+      }
+    }
+    std::vector<std::vector<std::int64_t>> lattice(spec().size());
+    for (std::size_t k = 0; k < spec().size(); ++k) {
+      if (spec()[k].kind != KeyKind::kLog) continue;
+      for (std::uint32_t id = 0; id < used.size(); ++id) {
+        if (used[id]) lattice[k].push_back(values(id)[k]);
+      }
+      std::sort(lattice[k].begin(), lattice[k].end());
+      lattice[k].erase(std::unique(lattice[k].begin(), lattice[k].end()), lattice[k].end());
+    }
+    return lattice;
+  }
+
+  void write(const Row& row, const std::string& dtype, std::string& text) const {
+    text += "dtype=";
+    text += dtype;
+    const auto key = values(row.table_key);
+    for (std::size_t k = 0; k < key.size(); ++k) {
+      text += ' ';
+      text += spec()[k].name;
+      text += '=';
+      if (spec()[k].kind == KeyKind::kLog) {
+        fmt::format_to(std::back_inserter(text), "{}", key[k]);
+        continue;
+      }
+      const std::string& value = exact_[static_cast<std::size_t>(key[k])];
+      if (value.find_first_of("|#") != std::string::npos) {
+        throw Error(
+            fmt::format("{}:{}: value {} of key {} cannot stand in a table; allowed is "
+                        "text without | and #",
+                        ledger_.file(), row.line, furlong::quoted(value), spec()[k].name));
+      }
+      text += value;
+    }
+    for (std::uint32_t i = 0; i < row.entry_count; ++i) {
+      const Entry& entry = entries_[row.first_entry + i];
+      text += " | ";
+      text += ledger_.text(entry.candidate);
+      text += ' ';
+      text += row.timed ? format_ms(entry.ms) : "-";
+    }
+    text += " # ";
+    text += tier_name(row.tier);
+    text += '\n';
+  }
+
+  const Freshness& freshness_;
+  const Ledger& ledger_;
+  const TableNames& names_;
+  std::vector<std::int64_t> values_;  ///< by table key, key
+  std::vector<std::string> exact_;    ///< by rank
+  std::vector<Row> rows_;
+  std::vector<Entry> entries_;
+};
+
+bool any_measured(const std::array<std::int64_t, kTierNames.size()>& rows) {
+  for (std::size_t tier = 0; tier < rows.size(); ++tier) {
+    if (is_measured(static_cast<Tier>(tier)) && rows[tier] > 0) return true;
+  }
+  return false;
+}
+
+std::string first_difference(std::string_view table, std::string_view derived,
+                             std::string_view file) {
+  const auto shown = [](const std::vector<std::string_view>& lines, std::size_t i) {
+    return i < lines.size() ? quoted(lines[i]) : std::string("the end");
+  };
+  const auto have = split(table, '\n');
+  const auto want = split(derived, '\n');
+  std::size_t i = 0;
+  while (i < have.size() && i < want.size() && have[i] == want[i]) ++i;
+  return fmt::format("{}:{}: the table has {}, its ledger gives {}; furlong table writes it anew",
+                     file, i + 1, shown(have, i), shown(want, i));
+}
+
+}  // namespace
+
+TableNames TableNames::of(const ledger::Project& project, std::string op, std::string device) {
+  std::string source = project.ledger_source(op, device);
+  return {std::move(op), std::move(device), project.library, std::move(source), project.dtypes};
+}
+
+GeneratedTable generate_table(const Ledger& ledger, const TableNames& names,
+                              const ledger::HashesNow& hashes) {
+  const Freshness freshness(ledger, names.dtypes,
+                            ledger::now_of_newest_runs(ledger, names.dtypes, hashes));
+  const ledger::Now& now = freshness.now();
+  const ledger::StoredRun& newest = *ledger::newest_run(ledger);
+  const std::string keys = "dtype:exact " + now.keys.text();
+  if (const auto spec = KeySpec::parse(keys); !spec) {
+    throw Error(fmt::format("{}:{}: {}", ledger.file(), newest.line, spec.reason()));
+  }
+
+  GeneratedTable table;
+  table.op = names.op;
+  table.device = names.device;
+  table.warnings.assign(ledger.warnings().begin(), ledger.warnings().end());
+  const std::string rows = Generator(freshness, names).rows(table.rows);
+
+  std::string& text = table.text;
+  text = fmt::format("# op={} device={} {}={}", names.op, names.device, names.library,
+                     newest.run.commit);
+  if (any_measured(table.rows)) {
+    std::string families;
+    for (const std::string& family : ledger::families_of(now.candidates)) {
+      const std::string* hash = now.hashes.find(family);
+      if (hash == nullptr) continue;
+      if (!families.empty()) families += ',';
+      families += family + ':' + *hash;
+    }
+    text += fmt::format(" kernels={} family_kernels={}", now.hashes.kernels, families);
+  }
+  std::string tiers;
+  for (std::size_t tier = 0; tier < kTierNames.size(); ++tier) {
+    if (tier > 0) tiers += ',';
+    tiers += fmt::format("{}:{}", kTierNames[tier], table.rows[tier]);
+  }
+  text += fmt::format(" date={}\n# source=ledger:{} tiers={}\n# keys: {}\n", newest.run.date,
+                      names.source, tiers, keys);
+  text += rows;
+  return table;
+}
+
+GeneratedTable generate_table(const ledger::Project& project, const std::string& op,
+                              const std::string& device) {
+  const Ledger ledger =
+      Ledger::read(project.ledger_file(op, device), {project.dtypes, project.library});
+  return generate_table(ledger, TableNames::of(project, op, device),
+                        ledger::hashes_of_sources(project.root, project.spec_file(op)));
+}
+
+TableHeader::TableHeader(std::string_view table_text) {
+  for (std::string_view line : split(table_text, '\n')) {
+    line = trim(line);
+    if (line.empty()) continue;
+    if (line.front() != '#') break;
+    line.remove_prefix(1);
+    if (trim(line).starts_with("keys:")) continue;
+    for (const std::string_view word : words(line)) {
+      const std::size_t equals = word.find('=');
+      if (equals == 0 || equals == std::string_view::npos) continue;
+      words_.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+    }
+  }
+}
+
+const std::string* TableHeader::find(std::string_view name) const {
+  for (const auto& [word, value] : words_) {
+    if (word == name) return &value;
+  }
+  return nullptr;
+}
+
+KernelHashes TableHeader::hashes() const {
+  KernelHashes hashes;
+  if (const std::string* kernels = find("kernels")) hashes.kernels = *kernels;
+  if (const std::string* families = find("family_kernels")) {
+    for (const std::string_view item : split(*families, ',')) {
+      const std::size_t colon = item.find(':');
+      if (colon == 0 || colon >= item.size() - 1) continue;
+      const std::string_view family = item.substr(0, colon);
+      if (hashes.find(family) != nullptr) continue;
+      hashes.families.emplace_back(family, item.substr(colon + 1));
+    }
+  }
+  return hashes;
+}
+
+bool TableHeader::counts_measured_rows() const {
+  const std::string* tiers = find("tiers");
+  if (tiers == nullptr) return true;
+  bool any = false;
+  for (const std::string_view item : split(*tiers, ',')) {
+    const std::size_t colon = std::min(item.find(':'), item.size());
+    const auto tier = parse_tier(item.substr(0, colon));
+    const auto count = parse_int64(item.substr(std::min(colon + 1, item.size())));
+    if (!tier || !count || *count < 0) return true;
+    any = any || (is_measured(*tier) && *count > 0);
+  }
+  return any;
+}
+
+TableCheck check_table(const Ledger& ledger, const TableNames& names, std::string_view table_text,
+                       std::string_view file) {
+  const KernelHashes hashes = TableHeader(table_text).hashes();
+  GeneratedTable derived =
+      generate_table(ledger, names, [&](const std::vector<std::string>&) { return hashes; });
+  TableCheck check;
+  check.warnings = std::move(derived.warnings);
+  check.equal = derived.text == table_text;
+  if (!check.equal) check.difference = first_difference(table_text, derived.text, file);
+  return check;
+}
+
+TableCheck check_table(const ledger::Project& project, const std::string& op,
+                       const std::string& device) {
+  const Ledger ledger =
+      Ledger::read(project.ledger_file(op, device), {project.dtypes, project.library});
+  const std::filesystem::path file = project.table_file(op, device);
+  if (!std::filesystem::exists(file)) {
+    TableCheck check;
+    check.warnings.assign(ledger.warnings().begin(), ledger.warnings().end());
+    check.difference = fmt::format("{}: no such table; furlong table writes it", file.string());
+    return check;
+  }
+  return check_table(ledger, TableNames::of(project, op, device), host::read_file(file),
+                     file.string());
+}
+
+std::vector<std::string> stale_kernel_warnings(const TableHeader& header, std::string_view file,
+                                               const ledger::HashesNow& now) {
+  std::vector<std::string> warnings;
+  if (!header.counts_measured_rows()) return warnings;
+  const KernelHashes then = header.hashes();
+  std::vector<std::string> families;
+  for (const auto& [family, hash] : then.families) families.push_back(family);
+  const KernelHashes today = now(families);
+  const auto compare = [&](std::string_view what, const std::string& was, const std::string* is) {
+    if (is != nullptr && *is == was) return;
+    warnings.push_back(
+        fmt::format("{}: stale: {} were {} when it was derived, are {} now; retune the op", file,
+                    what, was.empty() ? "unknown" : was, is == nullptr ? "gone" : *is));
+  };
+  compare("the kernels", then.kernels, &today.kernels);
+  for (const auto& [family, hash] : then.families) {
+    compare(fmt::format("the sources of family {}", family), hash, today.find(family));
+  }
+  return warnings;
+}
+
+}  // namespace furlong::tune
