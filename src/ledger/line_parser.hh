@@ -11,6 +11,7 @@
 
 #include <simdjson.h>
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -48,8 +49,24 @@ class LineParser {
   static constexpr NameId kNone = Interner::kNone;
   static constexpr simdjson::error_code kNested = simdjson::DEPTH_ERROR;
 
+  /// A name and its closing quote as it stands in a line, for one quick comparison; of a name that
+  /// is long or needs an escape, what no line holds.
+  struct Quoted {
+    std::array<std::uint64_t, 2> bytes{};
+    std::array<std::uint64_t, 2> mask{};
+
+    static constexpr std::size_t kSize = 16;
+    static Quoted of(std::string_view name);
+    bool matches(const char* raw) const {
+      std::array<std::uint64_t, 2> found{};
+      static_assert(kSize <= kPadding);
+      std::memcpy(found.data(), raw, kSize);
+      return ((found[0] ^ bytes[0]) & mask[0]) == 0 && ((found[1] ^ bytes[1]) & mask[1]) == 0;
+    }
+  };
+
   /// The number of the name of `field`, the `position`th of its line; kNone when it is no string.
-  NameId number_of(simdjson::ondemand::field& field, std::string_view line, std::size_t position);
+  NameId number_of(simdjson::ondemand::field& field, std::size_t position);
   NameId add_name(std::string_view name);
   static simdjson::error_code read_value(simdjson::ondemand::value& from, FieldValue& value);
   /// Whether the number at `token` is written as an integer that surely fits 64 bits.
@@ -66,21 +83,16 @@ class LineParser {
   simdjson::ondemand::parser parser_;
   Interner names_;
   std::vector<std::uint64_t> seen_;  ///< by number: the last line that held the name
-  std::vector<std::string> quoted_;  ///< by number: the name and its closing quote
+  std::vector<Quoted> quoted_;       ///< by number
   std::vector<NameId> order_;        ///< numbers of the previous line, in order
   NameId crc_ = kNone;               ///< the number of `crc`
   std::uint64_t line_ = 0;
 };
 
 simdjson_inline NameId LineParser::number_of(simdjson::ondemand::field& field,
-                                             std::string_view line, std::size_t position) {
-  const char* raw = field.key().raw();
-  const auto left = static_cast<std::size_t>(line.data() + line.size() - raw);
-  if (position < order_.size()) {
-    const std::string& expected = quoted_[order_[position]];
-    if (expected.size() <= left && std::memcmp(raw, expected.data(), expected.size()) == 0) {
-      return order_[position];
-    }
+                                             std::size_t position) {
+  if (position < order_.size() && quoted_[order_[position]].matches(field.key().raw())) {
+    return order_[position];
   }
   std::string_view name;
   if (field.unescaped_key().get(name) != simdjson::SUCCESS) return kNone;
@@ -137,7 +149,7 @@ std::string LineParser::parse(std::string_view line, Visit&& visit) {
   for (auto item : object) {
     simdjson::ondemand::field field;
     if (const auto failure = std::move(item).get(field)) return bad_json(failure);
-    const NameId number = number_of(field, line, position++);
+    const NameId number = number_of(field, position++);
     if (number == kNone) return bad_json(simdjson::STRING_ERROR);
     if (seen_[number] == line_) {
       return "field " + quoted(name(number)) + " stands twice; a line names each field once";

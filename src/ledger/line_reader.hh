@@ -87,7 +87,8 @@ class LineReader {
   /// A text; empty when it is missing or something else.
   std::string_view text(Field field) const {
     const FieldValue* value = get(field);
-    return value == nullptr ? std::string_view() : value->text;
+    const bool is_text = value != nullptr && value->type == FieldValue::Type::kText;
+    return is_text ? value->text : std::string_view();
   }
 
  private:
