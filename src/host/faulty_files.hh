@@ -10,8 +10,8 @@
 
 namespace furlong::host {
 
-/// Opens real files; what is done to them fails as told. Counts are over all files together. Must
-/// outlive the files it opened; belongs to one thread.
+/// Opens real files; what is done to them fails as told. A sync is only noted, not done. Counts are
+/// over all files together. Must outlive the files it opened; belongs to one thread.
 class FaultyFiles : public AppendFiles {
  public:
   static constexpr std::int64_t kPlenty = std::int64_t{1} << 60;

@@ -86,19 +86,19 @@ FileReader::~FileReader() {
   ::close(fd_);
 }
 
-std::size_t FileReader::read(std::span<char> into) {
+std::size_t FileReader::read(std::size_t offset, std::span<char> into) const {
   for (;;) {
-    const ssize_t n = ::read(fd_, into.data(), into.size());
+    const ssize_t n = ::pread(fd_, into.data(), into.size(), static_cast<off_t>(offset));
     if (n >= 0) return static_cast<std::size_t>(n);
     if (errno != EINTR) throw Error(file_failure(path_, "read", errno));
   }
 }
 
 std::string read_file(const std::filesystem::path& path) {
-  FileReader file(path);
+  const FileReader file(path);
   std::string bytes(file.size() + 1, '\0');
   std::size_t size = 0;
-  while (const std::size_t n = file.read(std::span(bytes).subspan(size))) {
+  while (const std::size_t n = file.read(size, std::span(bytes).subspan(size))) {
     size += n;
     if (size == bytes.size()) bytes.resize(2 * bytes.size());
   }

@@ -15,7 +15,7 @@ namespace furlong::host {
 /// The whole file. A folder or a file that is not there is an Error.
 std::string read_file(const std::filesystem::path& path);
 
-/// Reads a file from its start, piece by piece. Belongs to one thread.
+/// Reads any part of an open file. Thread rule: may be used from several threads.
 class FileReader {
  public:
   explicit FileReader(std::filesystem::path path);
@@ -25,8 +25,9 @@ class FileReader {
 
   /// When it was opened.
   std::size_t size() const { return size_; }
-  /// Puts the next bytes into `into`; how many, 0 only at the end of the file.
-  std::size_t read(std::span<char> into);
+  /// Puts the bytes from `offset` on into `into`; how many, 0 only at the end of the file (or for
+  /// an empty `into`).
+  std::size_t read(std::size_t offset, std::span<char> into) const;
 
  private:
   std::filesystem::path path_;

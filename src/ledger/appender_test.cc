@@ -21,7 +21,7 @@ class AppenderTest : public ::testing::Test {
  protected:
   fs::path file() const { return folder_.path() / "new" / "demo.cpu.jsonl"; }
   std::string bytes() const { return host::read_file(file()); }
-  void put(const std::string& text) { host::write_file_atomically(file(), text); }
+  void put(const std::string& text) { furlong::testing::put_file(file(), text); }
   Appender appender() { return Appender(file(), disk_, clock_); }
 
   /// The message of the Error that `action` ends with.
@@ -92,7 +92,7 @@ TEST_F(AppenderTest, RepairsEveryTail) {
 TEST_F(AppenderTest, FollowsAFileThatWasReplaced) {
   Appender appender(file());
   appender.append(rehash(1));
-  put(rehash(2) + "\n");
+  host::write_file_atomically(file(), rehash(2) + "\n");
   appender.append(rehash(3));
   EXPECT_EQ(bytes(), rehash(2) + "\n" + rehash(3) + "\n");
   fs::remove(file());

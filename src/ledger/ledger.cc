@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -14,47 +19,105 @@
 namespace furlong::ledger {
 namespace {
 
-/// Feeds lines to a reader. Where the file comes in pieces, each piece but the last ends with a
-/// newline. LineParser::kPadding bytes after a piece are readable.
+/// Feeds the lines of one part of a file to a reader, until the first malformed one. Where the part
+/// comes in pieces, each piece but the file's last ends with a newline. LineParser::kPadding bytes
+/// after a piece are readable.
 class Feed {
  public:
-  Feed(std::string_view file, std::size_t file_size, const ReadOptions& options)
-      : file_(file), file_size_(file_size), reader_(file, options) {}
+  /// `expected` bytes are in store: of the part, or of the file for its first part.
+  Feed(std::string_view file, std::size_t expected, const ReadOptions& options)
+      : expected_(expected), reader_(file, options) {}
 
-  void take(std::string_view piece) {
+  /// False when a line was malformed.
+  bool take(std::string_view piece) {
     if (line_.number == 0 && is_lfs_pointer(piece)) {
-      throw Error(fmt::format("{}:1: {}", file_, kLfsReason));
+      line_.number = 1;
+      line_.ended = true;
+      reason_ = kLfsReason;
+      return false;
     }
     const std::size_t size = piece.size();
     while (next_line(piece, line_)) {
       if (line_.blank) continue;
-      std::string reason = reader_.take(line_.text, line_.number);
-      if (!reason.empty()) refuse(reason);
+      reason_ = reader_.take(line_.text, line_.number);
+      if (!reason_.empty()) return false;
       if (line_.number == kSampleLines) {
         const std::size_t done = taken_ + size - piece.size();
-        reader_.expect(static_cast<double>(done) / static_cast<double>(file_size_));
+        reader_.expect(static_cast<double>(done) / static_cast<double>(expected_));
       }
     }
     taken_ += size;
+    return true;
   }
 
-  Ledger finish() && { return std::move(reader_).finish(); }
+  LedgerReader& reader() { return reader_; }
+  std::int32_t lines() const { return line_.number; }
+  /// Why the last line is malformed; empty when none is.
+  const std::string& reason() const { return reason_; }
+  /// The malformed line had no newline: it is the file's last one.
+  bool torn() const { return !line_.ended; }
 
  private:
   static constexpr std::int32_t kSampleLines = 512;
 
-  void refuse(const std::string& reason) {
-    const std::string place = fmt::format("{}:{}: ", file_, line_.number);
-    if (line_.ended) throw Error(place + reason);
-    reader_.warn(place + "the last line is torn and ignored: " + reason);
-  }
-
-  std::string file_;
-  std::size_t file_size_;
+  std::size_t expected_;
   LedgerReader reader_;
   RawLine line_;
   std::size_t taken_ = 0;
+  std::string reason_;
 };
+
+/// Joins the parts of a file in order.
+Ledger join_parts(std::vector<std::unique_ptr<Feed>>& parts, std::string_view file) {
+  std::int32_t lines = 0;
+  for (const auto& part : parts) {
+    if (!part->reason().empty()) {
+      const std::string place = fmt::format("{}:{}: ", file, lines + part->lines());
+      if (!part->torn()) throw Error(place + part->reason());
+      parts[0]->reader().warn(place + "the last line is torn and ignored: " + part->reason());
+    }
+    if (part != parts[0]) parts[0]->reader().absorb(std::move(part->reader()), lines);
+    lines += part->lines();
+  }
+  return std::move(parts[0]->reader()).finish();
+}
+
+constexpr std::size_t kPiece = std::size_t{1} << 20;
+
+/// Feeds the bytes from `begin` to `end`, both at the start of a line, or to the end of the file.
+void feed_part(const host::FileReader& in, std::size_t begin, std::size_t end, Feed& feed) {
+  std::vector<char> buffer(kPiece + LineParser::kPadding);
+  std::size_t held = 0;
+  for (;;) {
+    const std::size_t room = buffer.size() - LineParser::kPadding - held;
+    const std::size_t wanted = std::min(room, end - begin);
+    const std::size_t n = in.read(begin, std::span(buffer).subspan(held, wanted));
+    begin += n;
+    const std::string_view bytes(buffer.data(), held + n);
+    if (n == 0) {
+      feed.take(bytes);
+      return;
+    }
+    const std::size_t whole = bytes.rfind('\n') + 1;  // 0 without one
+    if (!feed.take(bytes.substr(0, whole))) return;
+    held = bytes.size() - whole;
+    std::memmove(buffer.data(), buffer.data() + whole, held);
+    if (2 * held > buffer.size()) buffer.resize(2 * buffer.size());
+  }
+}
+
+/// The start of the first line that begins at `offset` or later; the file's size without one.
+std::size_t line_start(const host::FileReader& in, std::size_t offset) {
+  std::vector<char> buffer(std::size_t{1} << 14);
+  for (--offset; offset < in.size();) {
+    const std::size_t n = in.read(offset, buffer);
+    if (n == 0) break;
+    const std::size_t at = std::string_view(buffer.data(), n).find('\n');
+    if (at != std::string_view::npos) return offset + at + 1;
+    offset += n;
+  }
+  return in.size();
+}
 
 }  // namespace
 
@@ -63,31 +126,47 @@ Ledger Ledger::parse(std::string_view bytes, std::string_view file, const ReadOp
   padded.reserve(bytes.size() + LineParser::kPadding);
   padded.append(bytes);
   padded.append(LineParser::kPadding, ' ');
-  Feed feed(file, bytes.size(), options);
-  feed.take(std::string_view(padded).substr(0, bytes.size()));
-  return std::move(feed).finish();
+  std::vector<std::unique_ptr<Feed>> parts;
+  parts.push_back(std::make_unique<Feed>(file, bytes.size(), options));
+  parts[0]->take(std::string_view(padded).substr(0, bytes.size()));
+  return join_parts(parts, file);
 }
 
 Ledger Ledger::read(const std::filesystem::path& file, const ReadOptions& options) {
-  host::FileReader in(file);
-  Feed feed(file.string(), in.size(), options);
-  constexpr std::size_t kPiece = std::size_t{1} << 20;
-  std::vector<char> buffer(kPiece + LineParser::kPadding);
-  std::size_t held = 0;
-  for (;;) {
-    const std::size_t room = buffer.size() - LineParser::kPadding - held;
-    const std::size_t n = in.read(std::span(buffer).subspan(held, room));
-    const std::string_view bytes(buffer.data(), held + n);
-    if (n == 0) {
-      feed.take(bytes);
-      return std::move(feed).finish();
-    }
-    const std::size_t whole = bytes.rfind('\n') + 1;  // 0 without one
-    feed.take(bytes.substr(0, whole));
-    held = bytes.size() - whole;
-    std::memmove(buffer.data(), buffer.data() + whole, held);
-    if (2 * held > buffer.size()) buffer.resize(2 * buffer.size());
+  const host::FileReader in(file);
+  // The answer does not depend on the number of parts: they are joined in file order.
+  constexpr std::size_t kLeastPart = 4 * kPiece;
+  constexpr std::size_t kMostParts = 8;
+  const std::size_t threads = std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t count =
+      std::clamp<std::size_t>(in.size() / kLeastPart, 1, std::min(threads, kMostParts));
+  std::vector<std::size_t> begins = {0};
+  for (std::size_t i = 1; i < count; ++i) {
+    begins.push_back(std::max(begins.back(), line_start(in, in.size() / count * i)));
   }
+  begins.push_back(std::numeric_limits<std::size_t>::max());
+
+  std::vector<std::unique_ptr<Feed>> parts;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t expected = i == 0 ? in.size() : in.size() / count;
+    parts.push_back(std::make_unique<Feed>(file.string(), expected, options));
+  }
+  std::vector<std::exception_ptr> failures(count);
+  const auto work = [&](std::size_t i) {
+    try {
+      feed_part(in, begins[i], begins[i + 1], *parts[i]);
+    } catch (...) {
+      failures[i] = std::current_exception();
+    }
+  };
+  std::vector<std::thread> others;
+  for (std::size_t i = 1; i < count; ++i) others.emplace_back(work, i);
+  work(0);
+  for (std::thread& other : others) other.join();
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+  return join_parts(parts, file.string());
 }
 
 }  // namespace furlong::ledger

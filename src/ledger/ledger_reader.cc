@@ -173,29 +173,39 @@ std::string LedgerReader::take_key(NameId& key) {
   return {};
 }
 
+/// The id of a name in a list: nearly always one of the last `cands`.
+NameId LedgerReader::intern_listed(std::string_view name) {
+  constexpr std::size_t kFew = 16;
+  if (cands_.names.size() <= kFew) {
+    for (const NameId id : cands_.names) {
+      if (ledger_.text(id) == name) return id;
+    }
+  }
+  return ledger_.names_.intern(name);
+}
+
 std::string LedgerReader::split_names(std::string_view field, std::string_view text, Names& into) {
-  if (into.text == text && into.names.empty() == text.empty()) return {};
-  into.text.clear();
-  into.names.clear();
-  into.families.clear();
-  if (text.empty()) return {};
-  for (const std::string_view name : split(text, '|')) {
+  if (into.text == text) return {};
+  std::vector<NameId>& names = scratch_;
+  names.clear();
+  ++list_count_;
+  for (std::size_t start = 0; !text.empty() && start <= text.size();) {
+    const std::size_t end = std::min(text.find('|', start), text.size());
+    const std::string_view name = text.substr(start, end - start);
     if (name.empty()) {
-      into.names.clear();
       return fmt::format("field {} holds an empty name; names are separated by one |", field);
     }
-    into.names.push_back(ledger_.names_.intern(name));
-    into.families.push_back(ledger_.names_.intern(family_of(name)));
-  }
-  auto sorted = into.names;
-  std::sort(sorted.begin(), sorted.end());
-  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-  if (twice != sorted.end()) {
-    into.names.clear();
-    return fmt::format("field {} holds {} twice; name each candidate once", field,
-                       quoted(ledger_.text(*twice)));
+    const NameId id = intern_listed(name);
+    if (id >= listed_.size()) listed_.resize(std::max<std::size_t>(2 * id, 256), 0);
+    if (listed_[id] == list_count_) {
+      return fmt::format("field {} holds {} twice; name each candidate once", field, quoted(name));
+    }
+    listed_[id] = list_count_;
+    names.push_back(id);
+    start = end + 1;
   }
   into.text = text;
+  into.names.swap(names);
   return {};
 }
 
@@ -205,10 +215,10 @@ NameId LedgerReader::again(NameId last, std::string_view text) {
 
 std::int32_t LedgerReader::run_of(std::string_view run_id, std::int32_t dtype) {
   if (last_slot_ >= 0 && dtype == last_run_dtype_ && run_id == last_run_id_) return last_slot_;
-  const std::uint64_t key =
-      (std::uint64_t{ledger_.names_.intern(run_id)} << 32) | static_cast<std::uint32_t>(dtype);
+  const NameId id = ledger_.names_.intern(run_id);
+  const std::uint64_t key = (std::uint64_t{id} << 32) | static_cast<std::uint32_t>(dtype);
   const auto [at, is_new] = slot_of_run_.emplace(key, static_cast<std::int32_t>(slots_.size()));
-  if (is_new) slots_.emplace_back();
+  if (is_new) slots_.push_back({id, dtype, -1});
   last_run_id_ = run_id;
   last_run_dtype_ = dtype;
   last_slot_ = at->second;
@@ -253,14 +263,64 @@ std::string LedgerReader::take_run(std::int32_t number) {
   run.env = line_.text(Field::kEnv);
   run.worker = line_.text(Field::kWorker);
 
-  auto& slot = slots_[static_cast<std::size_t>(run_of(run.run_id, stored.dtype))];
-  if (slot.stored >= 0) {
-    ledger_.runs_[static_cast<std::size_t>(slot.stored)] = std::move(stored);
-  } else {
-    slot.stored = static_cast<std::int32_t>(ledger_.runs_.size());
-    ledger_.runs_.push_back(std::move(stored));
-  }
+  const std::int32_t slot = run_of(run.run_id, stored.dtype);
+  store_run(slot, std::move(stored));
   return {};
+}
+
+void LedgerReader::store_run(std::int32_t slot, StoredRun run) {
+  std::int32_t& stored = slots_[static_cast<std::size_t>(slot)].stored;
+  if (stored >= 0) {
+    ledger_.runs_[static_cast<std::size_t>(stored)] = std::move(run);
+  } else {
+    stored = static_cast<std::int32_t>(ledger_.runs_.size());
+    ledger_.runs_.push_back(std::move(run));
+  }
+}
+
+void LedgerReader::absorb(LedgerReader&& next, std::int32_t line_offset) {
+  Ledger& from = next.ledger_;
+  std::vector<NameId> name(from.names_.size());
+  for (NameId id = 0; id < name.size(); ++id) name[id] = ledger_.names_.intern(from.text(id));
+  std::vector<std::int32_t> slot(next.slots_.size());
+  for (std::size_t i = 0; i < slot.size(); ++i) {
+    const RunSlot& other = next.slots_[i];
+    slot[i] = run_of(from.text(other.run_id), other.dtype);
+    if (other.stored < 0) continue;
+    StoredRun run = std::move(from.runs_[static_cast<std::size_t>(other.stored)]);
+    run.line += line_offset;
+    store_run(slot[i], std::move(run));
+  }
+  const auto first_outcome = static_cast<std::uint32_t>(ledger_.outcomes_.size());
+  const auto first_ranked = static_cast<std::uint32_t>(ledger_.ranked_.size());
+  ledger_.outcomes_.reserve(first_outcome + from.outcomes_.size());
+  for (StoredOutcome outcome : from.outcomes_) {
+    outcome.candidate = name[outcome.candidate];
+    outcome.family = name[outcome.family];
+    outcome.hash = name[outcome.hash];
+    outcome.reason = name[outcome.reason];
+    ledger_.outcomes_.push_back(outcome);
+  }
+  ledger_.ranked_.reserve(first_ranked + from.ranked_.size());
+  for (const NameId id : from.ranked_) ledger_.ranked_.push_back(name[id]);
+  ledger_.cells_.reserve(ledger_.cells_.size() + from.cells_.size());
+  for (StoredCell cell : from.cells_) {
+    cell.run = slot[static_cast<std::size_t>(cell.run)];
+    cell.key = name[cell.key];
+    cell.date = name[cell.date];
+    cell.line += line_offset;
+    cell.first_outcome += first_outcome;
+    cell.first_ranked += first_ranked;
+    ledger_.cells_.push_back(cell);
+  }
+  for (std::size_t i = 0; i < from.audits_.size(); ++i) {
+    ledger_.audits_.push_back(std::move(from.audits_[i]));
+    audit_slots_.push_back(slot[static_cast<std::size_t>(next.audit_slots_[i])]);
+  }
+  for (const StoredRehash& rehash : from.rehashes_) {
+    ledger_.rehashes_.push_back(
+        {name[rehash.family], name[rehash.from], name[rehash.to], rehash.line + line_offset});
+  }
 }
 
 std::string LedgerReader::take_outcome(std::size_t i, NameId candidate, NameId family) {
@@ -324,8 +384,14 @@ std::string LedgerReader::take_cell(std::int32_t number) {
   if (!(reason = take_tier(cell.tier)).empty()) return reason;
   if (!(reason = take_key(cell.key)).empty()) return reason;
   cell.date = last_date_ = again(last_date_, line_.text(Field::kDate));
-  reason = split_names("cands", line_.text(Field::kCands), cands_);
-  if (!reason.empty()) return reason;
+  const std::string_view cands = line_.text(Field::kCands);
+  if (cands != cands_.text) {
+    if (!(reason = split_names("cands", cands, cands_)).empty()) return reason;
+    families_.clear();
+    for (const NameId id : cands_.names) {
+      families_.push_back(ledger_.names_.intern(std::string(family_of(ledger_.text(id)))));
+    }
+  }
   reason = split_names("ranked", line_.text(Field::kRanked), ranked_);
   if (!reason.empty()) return reason;
 
@@ -333,7 +399,7 @@ std::string LedgerReader::take_cell(std::int32_t number) {
   cell.outcome_count = static_cast<std::uint32_t>(cands_.names.size());
   if (last_hash_.size() < cands_.names.size()) last_hash_.resize(cands_.names.size(), 0);
   for (std::size_t i = 0; i < cands_.names.size(); ++i) {
-    reason = take_outcome(i, cands_.names[i], cands_.families[i]);
+    reason = take_outcome(i, cands_.names[i], families_[i]);
     if (!reason.empty()) {
       ledger_.outcomes_.resize(cell.first_outcome);
       return reason;

@@ -25,14 +25,18 @@ class LedgerReader {
   /// Room for what `fraction` of the file so far lets expect of the whole.
   void expect(double fraction);
 
+  /// Takes over what a reader of the following part of the same file took, whose line 1 is this
+  /// file's line `line_offset` + 1.
+  void absorb(LedgerReader&& next, std::int32_t line_offset);
+
   /// Joins cells to runs and leaves out what does not count.
   Ledger finish() &&;
 
  private:
+  /// A `|`-joined list; the text is the one it was made from.
   struct Names {
     std::string text;
     std::vector<NameId> names;
-    std::vector<NameId> families;
   };
 
   std::string take_run(std::int32_t number);
@@ -46,8 +50,10 @@ class LedgerReader {
   std::string take_tier(Tier& tier) const;
   std::string take_key(NameId& key);
   std::string split_names(std::string_view field, std::string_view text, Names& into);
+  NameId intern_listed(std::string_view name);
   std::string take_outcome(std::size_t i, NameId candidate, NameId family);
   NameId again(NameId last, std::string_view text);
+  void store_run(std::int32_t slot, StoredRun run);
   std::int32_t run_of(std::string_view run_id, std::int32_t dtype);
 
   const ReadOptions& options_;
@@ -56,6 +62,8 @@ class LedgerReader {
 
   /// Runs by (run id, dtype) in order of first mention, with or without a run line yet.
   struct RunSlot {
+    NameId run_id = 0;
+    std::int32_t dtype = 0;
     std::int32_t stored = -1;  ///< position in ledger_.runs_
   };
   std::unordered_map<std::uint64_t, std::int32_t> slot_of_run_;
@@ -69,8 +77,12 @@ class LedgerReader {
   std::int32_t last_dtype_ = -1;
   NameId last_date_ = 0;
   Names cands_;
+  std::vector<NameId> families_;  ///< of cands_
   Names ranked_;
   std::vector<NameId> last_hash_;
+  std::vector<NameId> scratch_;
+  std::vector<std::uint32_t> listed_;  ///< by id: the last list that held the name
+  std::uint32_t list_count_ = 0;
   std::vector<bool> good_key_;  ///< by id
 };
 

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <tuple>
+
 #include "furlong/error.hh"
 #include "host/files.hh"
 #include "ledger/sample_records.hh"
@@ -401,7 +404,7 @@ TEST(Reader, FilesAreReadInPieces) {
   bytes += to_line(wide) + "\n";
   for (int n = 3001; n <= 4000; ++n) bytes += cell_line(n);
   bytes += "{\"kind\": \"cell\", \"ru";
-  host::write_file_atomically(file, bytes);
+  furlong::testing::put_file(file, bytes);
   const Ledger pieces = Ledger::read(file, {});
   const Ledger whole = Ledger::parse(bytes, file.string(), {});
   ASSERT_EQ(pieces.cells().size(), 4001u);
@@ -414,6 +417,72 @@ TEST(Reader, FilesAreReadInPieces) {
   ASSERT_EQ(pieces.warnings().size(), 1u);
   EXPECT_EQ(pieces.warnings()[0], whole.warnings()[0]);
   EXPECT_THROW(Ledger::read(folder.path() / "missing.jsonl", {}), Error);
+}
+
+TEST(Reader, LongFilesAreReadInPartsWithTheSameAnswer) {
+  const furlong::testing::TemporaryFolder folder;
+  const auto file = folder.path() / "demo.cpu.jsonl";
+  std::string bytes = run_line("r0");
+  int n = 0;
+  for (int r = 0; bytes.size() < (std::size_t{30} << 20); ++r) {
+    const std::string id = "r" + std::to_string(r);
+    for (int i = 0; i < 4000; ++i) bytes += cell_line(++n, id);
+    bytes += testing::rehash_line(std::to_string(r)) + "\n";
+    bytes += run_line(id, "2026-12-0" + std::to_string(r % 9 + 1));
+    if (r == 3) bytes += run_line("r1", "2027-01-01");
+  }
+  const auto compare = [&] {
+    furlong::testing::put_file(file, bytes);
+    const Ledger parts = Ledger::read(file, {});
+    const Ledger whole = Ledger::parse(bytes, file.string(), {});
+    ASSERT_EQ(parts.name_count(), whole.name_count());
+    for (NameId id = 0; id < whole.name_count(); ++id) ASSERT_EQ(parts.text(id), whole.text(id));
+    ASSERT_EQ(parts.runs().size(), whole.runs().size());
+    for (std::size_t i = 0; i < whole.runs().size(); ++i) {
+      EXPECT_EQ(to_line(parts.runs()[i].run, "l"), to_line(whole.runs()[i].run, "l"));
+      EXPECT_EQ(parts.runs()[i].line, whole.runs()[i].line);
+    }
+    ASSERT_EQ(parts.cells().size(), whole.cells().size());
+    for (std::size_t i = 0; i < whole.cells().size(); ++i) {
+      const StoredCell& a = parts.cells()[i];
+      const StoredCell& b = whole.cells()[i];
+      ASSERT_EQ(std::tie(a.run, a.dtype, a.key, a.date, a.line, a.first_ranked, a.first_outcome),
+                std::tie(b.run, b.dtype, b.key, b.date, b.line, b.first_ranked, b.first_outcome));
+      const auto x = parts.outcomes(a);
+      const auto y = whole.outcomes(b);
+      ASSERT_TRUE(std::equal(x.begin(), x.end(), y.begin(), y.end(), [](auto& p, auto& q) {
+        return p.candidate == q.candidate && p.family == q.family && p.hash == q.hash &&
+               p.reason == q.reason && p.status == q.status && p.calls == q.calls &&
+               (p.median_ms == q.median_ms || !q.timed());
+      }));
+      const auto v = parts.ranked(a);
+      const auto w = whole.ranked(b);
+      ASSERT_TRUE(std::equal(v.begin(), v.end(), w.begin(), w.end()));
+    }
+    ASSERT_EQ(parts.rehashes().size(), whole.rehashes().size());
+    for (std::size_t i = 0; i < whole.rehashes().size(); ++i) {
+      EXPECT_EQ(parts.rehashes()[i].from, whole.rehashes()[i].from);
+      EXPECT_EQ(parts.rehashes()[i].line, whole.rehashes()[i].line);
+    }
+    EXPECT_TRUE(std::equal(parts.warnings().begin(), parts.warnings().end(),
+                           whole.warnings().begin(), whole.warnings().end()));
+  };
+  compare();
+  bytes += cell_line(1, "lone") + "{\"kind";
+  compare();
+  // Damage late in the file is told with the file's line number.
+  const auto at = bytes.find('\n', bytes.size() - 4096);
+  const auto line =
+      std::count(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+  bytes[at + 1] = 'x';
+  furlong::testing::put_file(file, bytes);
+  try {
+    Ledger::read(file, {});
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    const std::string place = file.string() + ":" + std::to_string(line + 2) + ": ";
+    EXPECT_EQ(std::string(error.what()).rfind(place, 0), 0u) << error.what();
+  }
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "ledger/line_parser.hh"
 
+#include <algorithm>
+
 #include "host/crc32.hh"
 
 namespace furlong::ledger {
@@ -32,16 +34,26 @@ std::int64_t parse_hex(std::string_view digits) {
 
 }  // namespace
 
+LineParser::Quoted LineParser::Quoted::of(std::string_view name) {
+  Quoted quoted;
+  std::array<char, kSize> bytes{};
+  std::array<char, kSize> mask{};
+  const bool plain = name.find_first_of("\"\\") == std::string_view::npos;
+  // No line holds a raw newline.
+  const std::string text = plain && name.size() < kSize ? std::string(name) + '"' : "\n";
+  std::copy(text.begin(), text.end(), bytes.begin());
+  std::fill_n(mask.begin(), text.size(), '\xff');
+  std::memcpy(quoted.bytes.data(), bytes.data(), kSize);
+  std::memcpy(quoted.mask.data(), mask.data(), kSize);
+  return quoted;
+}
+
 NameId LineParser::add_name(std::string_view name) {
   const NameId number = names_.intern(name);
   if (number >= seen_.size()) {
     seen_.resize(names_.size(), 0);
     quoted_.resize(names_.size());
-    quoted_[0].assign(1, '"');
-    // An escaped name is never predicted: no line holds a raw newline.
-    const bool plain = name.find_first_of("\"\\") == std::string_view::npos;
-    quoted_[number].assign(plain ? name : std::string_view("\n"));
-    quoted_[number].push_back('"');
+    quoted_[number] = Quoted::of(name);
     if (name == kCrcName) crc_ = number;
   }
   return number;

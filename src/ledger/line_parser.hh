@@ -6,11 +6,13 @@
 // appearance in the file; lines that repeat the previous line's names in order, as a writer's do,
 // cost one comparison a name.
 //
-// Not thread-safe; texts of a visit are valid until the next line.
+// Not thread-safe; texts are valid until the next line and while the line's bytes are.
 #pragma once
 
 #include <simdjson.h>
 
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -36,10 +38,11 @@ class LineParser {
   /// Bytes that must be readable after a line.
   static constexpr std::size_t kPadding = simdjson::SIMDJSON_PADDING;
 
-  /// Calls `visit(field, value)` for each field, `field` being the number of its name. Empty when
-  /// the line is well formed, else the reason; fields before the damage were visited.
-  template <class Visit>
-  std::string parse(std::string_view line, Visit&& visit);
+  /// Puts the value of each field into the FieldValue& that `place(field)` gives, `field` being the
+  /// number of its name. Empty when the line is well formed, else the reason; fields before the
+  /// damage were placed.
+  template <class Place>
+  std::string parse(std::string_view line, Place&& place);
 
   /// A field's name by its number; numbers are dense from 0, and 0 is the empty name.
   std::string_view name(NameId field) const { return names_.text(field); }
@@ -48,9 +51,28 @@ class LineParser {
   static constexpr NameId kNone = Interner::kNone;
   static constexpr simdjson::error_code kNested = simdjson::DEPTH_ERROR;
 
+  /// A name and its closing quote as it stands in a line, for one quick comparison; of a name that
+  /// is long or needs an escape, what no line holds.
+  struct Quoted {
+    std::array<std::uint64_t, 2> bytes{};
+    std::array<std::uint64_t, 2> mask{};
+
+    static constexpr std::size_t kSize = 16;
+    static Quoted of(std::string_view name);
+    bool matches(const char* raw) const {
+      std::array<std::uint64_t, 2> found{};
+      static_assert(kSize <= kPadding);
+      std::memcpy(found.data(), raw, kSize);
+      return ((found[0] ^ bytes[0]) & mask[0]) == 0 && ((found[1] ^ bytes[1]) & mask[1]) == 0;
+    }
+  };
+
   /// The number of the name of `field`, the `position`th of its line; kNone when it is no string.
-  NameId number_of(simdjson::ondemand::field& field, std::string_view line, std::size_t position);
+  NameId number_of(simdjson::ondemand::field& field, std::size_t position);
   NameId add_name(std::string_view name);
+  /// Bytes of a text up to its closing quote; npos when an escape comes first. The text is closed.
+  static std::size_t plain_size(const char* raw);
+  static simdjson::error_code read_text(simdjson::ondemand::value& from, std::string_view& text);
   static simdjson::error_code read_value(simdjson::ondemand::value& from, FieldValue& value);
   /// Whether the number at `token` is written as an integer that surely fits 64 bits.
   static bool is_whole(const char* token) {
@@ -66,21 +88,16 @@ class LineParser {
   simdjson::ondemand::parser parser_;
   Interner names_;
   std::vector<std::uint64_t> seen_;  ///< by number: the last line that held the name
-  std::vector<std::string> quoted_;  ///< by number: the name and its closing quote
+  std::vector<Quoted> quoted_;       ///< by number
   std::vector<NameId> order_;        ///< numbers of the previous line, in order
   NameId crc_ = kNone;               ///< the number of `crc`
   std::uint64_t line_ = 0;
 };
 
 simdjson_inline NameId LineParser::number_of(simdjson::ondemand::field& field,
-                                             std::string_view line, std::size_t position) {
-  const char* raw = field.key().raw();
-  const auto left = static_cast<std::size_t>(line.data() + line.size() - raw);
-  if (position < order_.size()) {
-    const std::string& expected = quoted_[order_[position]];
-    if (expected.size() <= left && std::memcmp(raw, expected.data(), expected.size()) == 0) {
-      return order_[position];
-    }
+                                             std::size_t position) {
+  if (position < order_.size() && quoted_[order_[position]].matches(field.key().raw())) {
+    return order_[position];
   }
   std::string_view name;
   if (field.unescaped_key().get(name) != simdjson::SUCCESS) return kNone;
@@ -90,13 +107,38 @@ simdjson_inline NameId LineParser::number_of(simdjson::ondemand::field& field,
   return number;
 }
 
+inline std::size_t LineParser::plain_size(const char* raw) {
+  static_assert(std::endian::native == std::endian::little, "the first byte is the lowest");
+  constexpr std::uint64_t kOnes = 0x0101010101010101u;
+  constexpr std::uint64_t kHighs = 0x8080808080808080u;
+  const auto zeros = [](std::uint64_t word) { return (word - kOnes) & ~word & kHighs; };
+  for (const char* at = raw;; at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, at, sizeof word);
+    const std::uint64_t found = zeros(word ^ (kOnes * '"')) | zeros(word ^ (kOnes * '\\'));
+    if (found == 0) continue;
+    at += std::countr_zero(found) / 8;
+    return *at == '"' ? static_cast<std::size_t>(at - raw) : std::string_view::npos;
+  }
+}
+
+simdjson_inline simdjson::error_code LineParser::read_text(simdjson::ondemand::value& from,
+                                                           std::string_view& text) {
+  const char* raw = from.raw_json_token().data() + 1;
+  const std::size_t size = plain_size(raw);
+  if (size == std::string_view::npos) return from.get_string().get(text);
+  text = {raw, size};
+  simdjson::ondemand::raw_json_string taken;
+  return from.get_raw_json_string().get(taken);
+}
+
 simdjson_inline simdjson::error_code LineParser::read_value(simdjson::ondemand::value& from,
                                                             FieldValue& value) {
   const char* token = from.raw_json_token().data();
   switch (*token) {
     case '"':
       value.type = FieldValue::Type::kText;
-      return from.get_string().get(value.text);
+      return read_text(from, value.text);
     case 't':
     case 'f': {
       bool truth = false;
@@ -123,8 +165,8 @@ simdjson_inline simdjson::error_code LineParser::read_value(simdjson::ondemand::
   return failure;
 }
 
-template <class Visit>
-std::string LineParser::parse(std::string_view line, Visit&& visit) {
+template <class Place>
+std::string LineParser::parse(std::string_view line, Place&& place) {
   ++line_;
   simdjson::ondemand::document document;
   const simdjson::padded_string_view padded(line.data(), line.size(), line.size() + kPadding);
@@ -133,21 +175,19 @@ std::string LineParser::parse(std::string_view line, Visit&& visit) {
   if (const auto failure = document.get_object().get(object)) return bad_json(failure);
   std::size_t position = 0;
   bool has_crc = false;
-  FieldValue value;
   for (auto item : object) {
     simdjson::ondemand::field field;
     if (const auto failure = std::move(item).get(field)) return bad_json(failure);
-    const NameId number = number_of(field, line, position++);
+    const NameId number = number_of(field, position++);
     if (number == kNone) return bad_json(simdjson::STRING_ERROR);
     if (seen_[number] == line_) {
       return "field " + quoted(name(number)) + " stands twice; a line names each field once";
     }
     seen_[number] = line_;
     has_crc = has_crc || number == crc_;
-    if (const auto failure = read_value(field.value(), value)) {
+    if (const auto failure = read_value(field.value(), place(number))) {
       return "field " + quoted(name(number)) + ": " + bad_value(failure);
     }
-    visit(number, static_cast<const FieldValue&>(value));
   }
   if (document.current_location().error() != simdjson::OUT_OF_BOUNDS) {
     return bad_json(simdjson::TRAILING_CONTENT);

@@ -77,22 +77,24 @@ LineReader::Meaning LineReader::meaning_of(std::string_view name) const {
 
 std::string LineReader::read(std::string_view line) {
   ++line_;
-  std::string reason = parser_.parse(line, [&](NameId number, const FieldValue& value) {
+  std::string reason = parser_.parse(line, [&](NameId number) -> FieldValue& {
     while (meanings_.size() <= number) {
       meanings_.push_back(meaning_of(parser_.name(static_cast<NameId>(meanings_.size()))));
     }
-    if (value.type == FieldValue::Type::kNull) return;
     const Meaning& meaning = meanings_[number];
-    if (meaning.of_candidate) {
-      // More candidates than bytes are none: such a name means nothing here.
-      if (meaning.at >= candidates_.size()) {
-        if (meaning.at / kCandidateFields >= line.size()) return;
-        candidates_.resize(std::max(meaning.at + 1, 2 * candidates_.size()));
-      }
-      candidates_[meaning.at] = {line_, value};
-    } else if (meaning.field != Field::kOther) {
-      values_[static_cast<std::size_t>(meaning.field)] = {line_, value};
+    if (!meaning.of_candidate) {
+      // Fields that mean nothing share the last place.
+      Value& value = values_[static_cast<std::size_t>(meaning.field)];
+      value.line = line_;
+      return value.value;
     }
+    if (meaning.at >= candidates_.size()) {
+      // More candidates than bytes are none: such a name means nothing here.
+      if (meaning.at / kCandidateFields >= line.size()) return values_.back().value;
+      candidates_.resize(std::max(meaning.at + 1, 2 * candidates_.size()));
+    }
+    candidates_[meaning.at].line = line_;
+    return candidates_[meaning.at].value;
   });
   if (!reason.empty()) return reason;
   const FieldValue* named = get(Field::kKind);

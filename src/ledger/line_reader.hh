@@ -77,22 +77,22 @@ class LineReader {
   /// The value in the last line; null when the line does not hold the field (or holds null).
   const FieldValue* get(Field field) const {
     const Value& value = values_[static_cast<std::size_t>(field)];
-    return value.line == line_ ? &value.value : nullptr;
+    return holds(value) ? &value.value : nullptr;
   }
   const FieldValue* get(CandidateField field, std::size_t candidate) const {
     const std::size_t at = candidate * kCandidateFields + static_cast<std::size_t>(field);
-    if (at >= candidates_.size() || candidates_[at].line != line_) return nullptr;
-    return &candidates_[at].value;
+    return at < candidates_.size() && holds(candidates_[at]) ? &candidates_[at].value : nullptr;
   }
   /// A text; empty when it is missing or something else.
   std::string_view text(Field field) const {
     const FieldValue* value = get(field);
-    return value == nullptr ? std::string_view() : value->text;
+    const bool is_text = value != nullptr && value->type == FieldValue::Type::kText;
+    return is_text ? value->text : std::string_view();
   }
 
  private:
   static constexpr std::size_t kCandidateFields = 8;
-  static constexpr std::size_t kFields = static_cast<std::size_t>(Field::kOther);
+  static constexpr std::size_t kFields = static_cast<std::size_t>(Field::kOther) + 1;
 
   struct Value {
     std::uint64_t line = 0;
@@ -105,6 +105,9 @@ class LineReader {
     std::size_t at = 0;  ///< in candidates_
   };
 
+  bool holds(const Value& value) const {
+    return value.line == line_ && value.value.type != FieldValue::Type::kNull;
+  }
   Meaning meaning_of(std::string_view name) const;
 
   std::string library_;

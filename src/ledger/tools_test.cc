@@ -94,7 +94,7 @@ TEST(Repair, MovesLinesOfAFileAside) {
   const furlong::testing::TemporaryFolder folder;
   const auto file = folder.path() / "demo.cpu.jsonl";
   const auto aside = folder.path() / "demo.cpu.jsonl.damaged";
-  host::write_file_atomically(file, run_line() + cell_line(1));
+  furlong::testing::put_file(file, run_line() + cell_line(1));
   EXPECT_TRUE(repair_file(file, {}).empty());
   EXPECT_FALSE(fs::exists(aside));
   host::write_file_atomically(file, run_line() + damage(cell_line(1)) + cell_line(2));
@@ -107,7 +107,7 @@ TEST(Repair, MovesLinesOfAFileAside) {
   appender.append(to_line(testing::sample_cell(3)));
   EXPECT_EQ(host::read_file(file), run_line() + cell_line(2) + cell_line(3))
       << "an appender that was open goes on in the repaired file";
-  host::write_file_atomically(file, damage(cell_line(4)));
+  furlong::testing::put_file(file, damage(cell_line(4)));
   repair_file(file, {});
   EXPECT_EQ(host::read_file(aside), damage(cell_line(1)) + damage(cell_line(4)));
   EXPECT_EQ(host::read_file(file), "");
@@ -163,8 +163,8 @@ TEST(Merge, FilesAreNeverLost) {
   const auto a = folder.path() / "a.jsonl";
   const auto b = folder.path() / "b.jsonl";
   const auto out = folder.path() / "out.jsonl";
-  host::write_file_atomically(a, run_line() + cell_line(1));
-  host::write_file_atomically(b, run_line() + cell_line(2));
+  furlong::testing::put_file(a, run_line() + cell_line(1));
+  furlong::testing::put_file(b, run_line() + cell_line(2));
   merge_files({a, b}, out, {});
   const std::string both = run_line() + cell_line(1) + cell_line(2);
   EXPECT_EQ(host::read_file(out), both);
