@@ -7,11 +7,11 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "furlong/axis.hh"
 #include "furlong/cell_key.hh"
+#include "furlong/kernel_hashes.hh"
 #include "furlong/select.hh"
 
 namespace furlong {
@@ -61,19 +61,6 @@ class Problem {
 struct ProblemOptions {
   std::int64_t extra_ld = 0;  ///< added to every leading dimension
   std::uint64_t seed = 1;     ///< of the inputs
-};
-
-/// Family hashes of an op's kernel sources, eight hex digits each.
-struct KernelHashes {
-  std::string kernels;                                        ///< over the whole sources block
-  std::vector<std::pair<std::string, std::string>> families;  ///< family, hash
-  /// The family's hash, or null.
-  const std::string* find(std::string_view family) const {
-    for (const auto& [name, hash] : families) {
-      if (name == family) return &hash;
-    }
-    return nullptr;
-  }
 };
 
 struct OpSpec {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "furlong/op_spec.hh"
+#include "furlong/kernel_hashes.hh"
 
 namespace furlong::ledger {
 
