@@ -43,6 +43,18 @@ TEST(Text, Pieces) {
   EXPECT_EQ(quoted("a\n\"b"), "\"a\\x0a\\\"b\"");
 }
 
+TEST(Text, QuotedCutsAfterEightyBytes) {
+  const std::string eighty(80, 'x');
+  EXPECT_EQ(furlong::quoted(eighty), '"' + eighty + '"');
+  EXPECT_EQ(furlong::quoted(eighty + "x"), '"' + eighty + "...\"");
+}
+
+TEST(Text, JoinSeparatesPiecesOnly) {
+  EXPECT_EQ(join(std::vector<std::string>{"a", "", "b"}, ", "), "a, , b");
+  EXPECT_EQ(join(std::vector<std::string>{"a"}, ", "), "a");
+  EXPECT_EQ(join(std::vector<std::string>{}, ", "), "");
+}
+
 TEST(Log, OneSinkForAllThreads) {
   std::vector<std::string> lines;
   const auto before = set_log_sink([&](std::string_view line) { lines.emplace_back(line); });

@@ -141,6 +141,8 @@ def check_flags(source, path, text, flags):
                     yield "%s:%d: %s has no flag %s" % (where, line, name, flag)
         elif program.startswith("scripts/"):
             script = source / program
+            if script.is_dir():
+                continue
             if not script.is_file():
                 yield "%s:%d: there is no %s" % (where, line, program)
                 continue
@@ -193,7 +195,7 @@ def self_check():
         ("`scripts/a.sh --other`", "no flag --other"),
         ("# A b\nsee [a](a.md#a-b) and [c](https://example.org/x) and `[x](y)`", None),
         ("```\nfurlong tune x --tier preview --plan  # --not-a-flag\n[x](y)\n```", None),
-        ("`scripts/a.sh --flag`", None),
+        ("`scripts/a.sh --flag` in `scripts/`", None),
     ]
     failures = []
     for text, expected in cases:
