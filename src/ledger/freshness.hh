@@ -14,7 +14,7 @@
 #include "furlong/cell_key.hh"
 #include "furlong/dtype.hh"
 #include "furlong/key_spec.hh"
-#include "furlong/op_spec.hh"
+#include "furlong/kernel_hashes.hh"
 #include "ledger/interner.hh"
 #include "ledger/kernel_hash.hh"
 #include "ledger/ledger.hh"

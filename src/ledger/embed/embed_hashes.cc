@@ -34,7 +34,7 @@ std::string source_text(const SourceLists& lists, const std::string& function,
   const std::string other = furlong::ledger::hash_list(lists.files_of(""), read);
   return fmt::format(
       "// Generated from the kernel-sources block of an op's spec file.\n"
-      "#include \"furlong/op_spec.hh\"\n\n"
+      "#include \"furlong/kernel_hashes.hh\"\n\n"
       "namespace {0} {{\n"
       "namespace {{\n"
       "std::string hash_of([[maybe_unused]] const std::string& family) {{\n{1}"
