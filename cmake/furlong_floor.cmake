@@ -5,6 +5,8 @@ include(GNUInstallDirs)
 add_library(furlong_options INTERFACE)
 target_compile_options(furlong_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+  # Clang's -Wconversion takes in -Wsign-conversion, g++'s does not: one set for both.
+  $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wno-sign-conversion>
   $<$<BOOL:${FURLONG_WERROR}>:-Werror>)
 if(FURLONG_SANITIZE)
   string(REPLACE "," ";" _sanitizers "${FURLONG_SANITIZE}")

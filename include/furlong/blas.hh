@@ -43,8 +43,8 @@ class Exec {
 ///
 /// Item i is the n x n column-major matrix at `a + i * stride_a`; only the `uplo` triangle is
 /// referenced, and it is overwritten by the factor. `info[i]` is 0, or j > 0 when the leading minor
-/// of order j is not positive definite (or not a number): then the triangle of order j - 1 holds the
-/// factor of its part, the rest of that item's triangle is unspecified, and the other items are
+/// of order j is not positive definite (or not a number): then the triangle of order j - 1 holds
+/// the factor of its part, the rest of that item's triangle is unspecified, and the other items are
 /// still done.
 ///
 /// Throws std::invalid_argument before anything is written, naming the argument by its number:

@@ -28,7 +28,11 @@ std::string lower(std::string_view text);
 /// `text` in double quotes, control bytes and quotes escaped, cut at 80 bytes: for messages.
 std::string quoted(std::string_view text);
 /// The same; without it std::quoted would be found for a std::string.
-inline std::string quoted(const std::string& text) { return quoted(std::string_view(text)); }
-inline std::string quoted(const char* text) { return quoted(std::string_view(text)); }
+inline std::string quoted(const std::string& text) {
+  return quoted(std::string_view(text));
+}
+inline std::string quoted(const char* text) {
+  return quoted(std::string_view(text));
+}
 
 }  // namespace furlong

@@ -13,8 +13,8 @@
 
 #include "furlong/cell_key.hh"
 #include "furlong/dtype.hh"
-#include "furlong/key_spec.hh"
 #include "furlong/kernel_hashes.hh"
+#include "furlong/key_spec.hh"
 #include "ledger/interner.hh"
 #include "ledger/kernel_hash.hh"
 #include "ledger/ledger.hh"

@@ -275,7 +275,9 @@ class GroupTuner {
     auto result = runner_.run(request);
     auto& cell = result.cell;
     if (request.partial) {
-      const auto& [stored, changed] = group_.stored.at(plan.key.text());
+      const auto& before = group_.stored.at(plan.key.text());
+      const auto& stored = before.first;
+      const auto& changed = before.second;
       cell = merge_partial(stored, cell, run_.candidates, [&](const ledger::Outcome& outcome) {
         const std::string family(family_of(outcome.candidate));
         return std::find(changed.begin(), changed.end(), family) == changed.end();

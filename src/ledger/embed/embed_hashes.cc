@@ -70,7 +70,8 @@ int main(int argc, char** argv) {
   try {
     std::set<std::string> reached = {spec.string()};
     const auto under_root = furlong::ledger::read_sources_under(root);
-    const auto lists = furlong::ledger::parse_source_lists(furlong::host::read_file(spec), spec.string());
+    const auto lists =
+        furlong::ledger::parse_source_lists(furlong::host::read_file(spec), spec.string());
     const std::string text = source_text(lists, function, [&](const std::string& path) {
       reached.insert((root / path).string());
       return under_root(path);
