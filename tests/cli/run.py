@@ -77,8 +77,7 @@ def run_case(path, furlong, names, bless):
                                   capture_output=True, timeout=300, stdin=subprocess.DEVNULL)
             out, err = done.stdout, done.stderr
             for name, value in here.items():
-                if name != "{device}":
-                    out, err = out.replace(value, name), err.replace(value, name)
+                out, err = out.replace(value, name), err.replace(value, name)
             got = dict(part, out=out.splitlines(), err=err.splitlines(), code=done.returncode)
             got_lines += printed(got)
         if commands == 0:
