@@ -316,10 +316,12 @@ TEST(Selector, BuiltInTablesMustSpellCandidates) {
     Selector selector(demo_vocabulary(), tables);
     EXPECT_THROW(selector.choose(demo_query(0, 8, 64), {}), Error) << entry;
   }
-  const std::string text = "# keys: dtype:exact n:log\ndtype=float n=8 | direct 1\n";
-  const EmbeddedTable tables[] = {{"demo.cpu.txt", text}};
-  Selector selector(demo_vocabulary(), tables);
-  EXPECT_THROW(selector.choose(demo_query(0, 8, 64), {}), Error);
+  for (const std::string text : {"# keys: dtype:exact n:log\ndtype=float n=8 | direct 1\n",
+                                 "# keys: dtype:exact n:log\n", "# no keys at all\n"}) {
+    const EmbeddedTable tables[] = {{"demo.cpu.txt", text}};
+    Selector selector(demo_vocabulary(), tables);
+    EXPECT_THROW(selector.choose(demo_query(0, 8, 64), {}), Error) << text;
+  }
 }
 
 TEST(Selector, TraceAndCoverage) {

@@ -124,6 +124,11 @@ struct Selector::State {
                                                  const std::string& place, Strictness strictness) {
     const std::string shown = place.empty() ? name : place + "/" + name;
     const auto file = parse_tables(text, shown, DtypeList(all_dtypes()));
+    if (file.keys.text() != "dtype:exact " + vocabulary.keys.text()) {
+      throw Error(shown,
+                  fmt::format("keys {} are not those of {}; allowed are dtype:exact {}",
+                              quoted(file.keys.text()), vocabulary.op, vocabulary.keys.text()));
+    }
     std::vector<std::vector<BoundTable>> bound(vocabulary.dtypes.size());
     for (const Table& table : file.tables) {
       const auto at = std::find(vocabulary.dtypes.begin(), vocabulary.dtypes.end(), table.dtype);
