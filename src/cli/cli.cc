@@ -102,6 +102,9 @@ int run(int argc, const char* const* argv, const std::vector<const OpSpec*>& ops
   add_choose(root, context);
   add_bench(root, context);
   add_hash(root, context);
+  add_ledger(root, context);
+  add_replay(root, context);
+  add_why(root, context);
 
   try {
     if (argc > 1 && argv[1][0] != '-') {

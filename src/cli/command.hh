@@ -60,5 +60,8 @@ void add_status(CLI::App& root, Context& context);
 void add_choose(CLI::App& root, Context& context);
 void add_bench(CLI::App& root, Context& context);
 void add_hash(CLI::App& root, Context& context);
+void add_ledger(CLI::App& root, Context& context);
+void add_replay(CLI::App& root, Context& context);
+void add_why(CLI::App& root, Context& context);
 
 }  // namespace furlong::cli

@@ -11,6 +11,7 @@
 #include "host/files.hh"
 #include "report/text_table.hh"
 #include "tune/generate.hh"
+#include "tune/golden_cases.hh"
 
 namespace furlong::cli {
 namespace {
@@ -24,6 +25,7 @@ struct Options {
   std::optional<std::string> ledger;
   std::optional<std::string> project;
   bool check = false;
+  bool self_test = false;
   bool json = false;
 };
 
@@ -157,6 +159,23 @@ int check(const Options& options) {
   return differing == 0 ? kOk : kFindings;
 }
 
+int self_test(const Options& options) {
+  const auto results = tune::self_test(tune::golden_cases());
+  nlohmann::ordered_json cases = nlohmann::ordered_json::array();
+  std::size_t right = 0;
+  for (const auto& [name, difference] : results) {
+    right += difference.empty() ? 1 : 0;
+    cases.push_back({{"case", name}, {"right", difference.empty()}, {"difference", difference}});
+    if (!options.json && !difference.empty()) print(fmt::format("{}: {}\n", name, difference));
+  }
+  if (options.json) {
+    print_json({{"schema", 1}, {"right", right}, {"cases", cases}});
+  } else {
+    print(fmt::format("{} of {} cases right\n", right, results.size()));
+  }
+  return right == results.size() ? kOk : kFindings;
+}
+
 }  // namespace
 
 void add_table(CLI::App& root, Context& context) {
@@ -173,10 +192,14 @@ void add_table(CLI::App& root, Context& context) {
       ->type_name("DIR");
   app->add_option("--ledger", options->ledger, "Folder of the ledgers (default: the project's)")
       ->type_name("DIR");
-  app->add_flag("--check", options->check, "Write nothing; exit 1 where a table differs");
+  auto* check_flag =
+      app->add_flag("--check", options->check, "Write nothing; exit 1 where a table differs");
+  app->add_flag("--self-test", options->self_test, "Derive built-in golden cases; needs no project")
+      ->excludes(check_flag);
   add_project_option(*app, options->project);
   app->add_flag("--json", options->json, "Print JSON");
   context.actions[app] = [options] {
+    if (options->self_test) return self_test(*options);
     return options->check ? check(*options) : generate(*options);
   };
 }
