@@ -102,6 +102,7 @@ int run(int argc, const char* const* argv, const std::vector<const OpSpec*>& ops
   add_choose(root, context);
   add_bench(root, context);
   add_hash(root, context);
+  add_migrate(root, context);
 
   try {
     if (argc > 1 && argv[1][0] != '-') {

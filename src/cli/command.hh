@@ -60,5 +60,6 @@ void add_status(CLI::App& root, Context& context);
 void add_choose(CLI::App& root, Context& context);
 void add_bench(CLI::App& root, Context& context);
 void add_hash(CLI::App& root, Context& context);
+void add_migrate(CLI::App& root, Context& context);
 
 }  // namespace furlong::cli
