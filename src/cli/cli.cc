@@ -105,6 +105,7 @@ int run(int argc, const char* const* argv, const std::vector<const OpSpec*>& ops
   add_ledger(root, context);
   add_replay(root, context);
   add_why(root, context);
+  add_migrate(root, context);
 
   try {
     if (argc > 1 && argv[1][0] != '-') {
