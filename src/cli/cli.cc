@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <sstream>
 
 #include "base/text.hh"
 #include "cli/command.hh"
@@ -43,6 +44,17 @@ void print(std::string_view text) {
     throw Error("stdout", fmt::format("cannot be written: {}", std::strerror(errno)));
   }
 }
+
+namespace {
+
+/// What was printed has reached stdout, or Error.
+void flush() {
+  if (std::fflush(stdout) != 0) {
+    throw Error("stdout", fmt::format("cannot be written: {}", std::strerror(errno)));
+  }
+}
+
+}  // namespace
 
 void print_json(const nlohmann::ordered_json& value) {
   print(value.dump(2) + "\n");
@@ -120,7 +132,10 @@ int run(int argc, const char* const* argv, const std::vector<const OpSpec*>& ops
       root.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
       if (error.get_exit_code() == 0) {
-        root.exit(error);
+        std::ostringstream help;
+        root.exit(error, help, help);
+        print(help.str());
+        flush();
         return kOk;
       }
       throw UsageError(error.what());
@@ -135,9 +150,7 @@ int run(int argc, const char* const* argv, const std::vector<const OpSpec*>& ops
       while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
       code = context.actions.at(app)();
     }
-    if (std::fflush(stdout) != 0) {
-      throw Error("stdout", fmt::format("cannot be written: {}", std::strerror(errno)));
-    }
+    flush();
     return code;
   } catch (const UsageError& error) {
     note(fmt::format("furlong: {} (see furlong --help)", error.what()));

@@ -41,6 +41,7 @@ tune::TuneRequest make_request(const Context& context, const Options& options) {
   if (!(options.cap_gib > 0) || !std::isfinite(options.cap_gib)) {
     throw UsageError("--cap-gib: must be a number > 0");
   }
+  if (options.max_dim < 1) throw UsageError("--max-dim: must be a whole number > 0");
   tune::TuneRequest request;
   request.ops = context.op_list(options.ops);
   for (const OpSpec* op : request.ops) {
