@@ -141,6 +141,9 @@ int run(const Options& options) {
   auto project = load_project(options.project);
   if (options.ledger) project.ledger = fs::absolute(*options.ledger);
   std::vector<std::string> files;
+  if (options.ledger && !fs::is_directory(project.ledger_dir())) {
+    throw Error(project.ledger_dir().string(), "is no folder; ledgers are files in a folder");
+  }
   if (fs::is_directory(project.ledger_dir())) {
     for (const auto& entry : fs::directory_iterator(project.ledger_dir())) {
       files.push_back(entry.path().filename().string());

@@ -118,6 +118,12 @@ int generate(const Options& options) {
 int check(const Options& options) {
   const auto project = project_of(options);
   auto names = names_in(project.tables_dir(), ".txt", options);
+  if (names.empty()) {
+    throw Error(project.tables_dir().string(),
+                fmt::format("holds no table{}{} to check; tables are named <op>.<device>.txt",
+                            options.op.empty() ? "" : " of " + options.op,
+                            options.device.empty() ? "" : " for " + options.device));
+  }
   nlohmann::ordered_json checked = nlohmann::ordered_json::array();
   report::TextTable rows({{"table"}, {"equals its ledger"}});
   int differing = 0;
@@ -151,8 +157,6 @@ int check(const Options& options) {
   }
   if (options.json) {
     print_json({{"schema", 1}, {"checked", checked}});
-  } else if (names.empty()) {
-    print(fmt::format("no tables in {}\n", project.tables_dir().string()));
   } else {
     print(rows.text());
   }
