@@ -16,13 +16,14 @@ import time
 import zlib
 
 
-def check(path):
-    """The cell keys of the ledger's whole lines; exits when a whole line is damaged."""
-    if not os.path.exists(path):
-        return []
-    data = open(path, "rb").read()
+def check(folder):
+    """The cell keys of the whole lines of a ledger folder; exits when a whole line is damaged."""
+    lines = []
+    for name in os.listdir(folder) if os.path.isdir(folder) else []:
+        with open(os.path.join(folder, name), "rb") as file:
+            lines += file.read().split(b"\n")[:-1]
     keys = []
-    for line in data.split(b"\n")[:-1]:
+    for line in lines:
         body, mark, rest = line.rpartition(b', "crc": "')
         record = json.loads(line)
         if not mark or rest[:8].decode() != "%08x" % zlib.crc32(body):
@@ -47,16 +48,13 @@ def main():
                    "--lock-dir", tmp + "/lock"]
         run = dict(cwd=tmp, env=env, stdin=subprocess.DEVNULL, text=True,
                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        ledger = None
         seen = 0
         for i in range(options.rounds):
             process = subprocess.Popen(command, **run)
             time.sleep(rng.uniform(0.05, 0.4))
             process.kill()
             process.communicate()
-            if ledger is None and os.path.isdir(tmp + "/ledger"):
-                ledger = tmp + "/ledger/" + os.listdir(tmp + "/ledger")[0]
-            keys = check(ledger) if ledger else []
+            keys = check(tmp + "/ledger")
             if len(keys) < seen:
                 sys.exit("round %d: a record was lost" % i)
             seen = len(keys)
@@ -71,12 +69,12 @@ def main():
             sys.exit("SIGINT: exit code %d: %s" % (process.returncode, err))
         if process.returncode == 1 and "the same command goes on" not in err:
             sys.exit("SIGINT: the message is %r" % err)
-        check(ledger)
+        check(tmp + "/ledger")
 
         done = subprocess.run(command, **{**run, "timeout": 300})
         if done.returncode != 0:
             sys.exit("the last run failed: " + done.stderr)
-        counts = collections.Counter(check(ledger))
+        counts = collections.Counter(check(tmp + "/ledger"))
         # preview keeps n = 1 3 5 and batch = 1 64 of the grid, for both uplo and both dtypes.
         if len(counts) != 24:
             sys.exit("%d cells recorded, 24 planned" % len(counts))
