@@ -493,7 +493,10 @@ HWY_EXPORT(factor_blocked_float);
 HWY_EXPORT(factor_blocked_double);
 
 std::int64_t blocked_workspace(std::int64_t n, int element_bytes) {
-  return padded_rows(n, element_bytes) * ((n + kStrip - 1) / kStrip * kStrip) * element_bytes;
+  // A whole vector is read at the foot of the last column, of which less may be used.
+  constexpr std::int64_t kWidestVectorBytes = 64;
+  return padded_rows(n, element_bytes) * ((n + kStrip - 1) / kStrip * kStrip) * element_bytes +
+         kWidestVectorBytes;
 }
 
 void potrf_blocked(const Part<float>& part, int nb) {
