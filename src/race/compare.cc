@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "race/race.hh"
+
 namespace furlong::race {
 namespace {
 
@@ -44,13 +46,6 @@ int calls_per_repetition(Ring& ring, int candidate, const CompareOptions& option
 
 }  // namespace
 
-double median(std::vector<double> values) {
-  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 std::vector<Contender> compare(Problem& problem, const std::vector<int>& candidates,
                                const CompareOptions& options, const host::Clock& clock) {
   const std::int64_t copies = kRingBytes / std::max<std::int64_t>(1, problem.copy_bytes());
@@ -78,7 +73,7 @@ std::vector<Contender> compare(Problem& problem, const std::vector<int>& candida
 double paired_ratio(const std::vector<double>& a, const std::vector<double>& b) {
   std::vector<double> ratios;
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) ratios.push_back(a[i] / b[i]);
-  return median(std::move(ratios));
+  return median(ratios);
 }
 
 Regret held_out_regret(const Contender& picked, const std::vector<Contender>& contenders) {

@@ -37,6 +37,4 @@ struct Regret {
 };
 Regret held_out_regret(const Contender& picked, const std::vector<Contender>& contenders);
 
-double median(std::vector<double> values);
-
 }  // namespace furlong::race
