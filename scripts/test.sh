@@ -35,8 +35,6 @@ wanted() {
 
 scripts/setup.sh || exit 1
 export FURLONG_SHARED=${FURLONG_SHARED:-$PWD/../shared}
-# A variable that pins OpenBLAS to another core would change what the tests run.
-unset OPENBLAS_CORETYPE
 export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$(nproc)}
 logs=build/test
 mkdir -p "$logs"
