@@ -1,74 +1,33 @@
 #include "host/git.hh"
 
-#include <git2.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <map>
 #include <vector>
 
+#include "furlong/error.hh"
 #include "host/files.hh"
-#include "support/temporary.hh"
+#include "host/git_history.hh"
+#include "support/git_repository.hh"
 
 namespace furlong::host {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// A repository in a temporary folder, driven through libgit2 (no git program is needed).
 class GitTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    git_libgit2_init();
-    ASSERT_EQ(git_repository_init(&repository_, root().c_str(), 0), 0);
-  }
-  void TearDown() override {
-    git_repository_free(repository_);
-    git_libgit2_shutdown();
-  }
-  fs::path root() const { return folder_.path() / "project"; }
-
-  void write(const std::string& name, const std::string& text) {
-    write_file_atomically(root() / name, text);
-  }
-
-  /// Stages everything.
-  void add() {
-    git_index* index = nullptr;
-    ASSERT_EQ(git_repository_index(&index, repository_), 0);
-    ASSERT_EQ(git_index_add_all(index, nullptr, 0, nullptr, nullptr), 0);
-    ASSERT_EQ(git_index_write(index), 0);
-    git_index_free(index);
-  }
-
-  /// Commits the index; 40 hex digits.
-  std::string commit() {
-    add();
-    git_index* index = nullptr;
-    git_oid tree_id, id, parent_id;
-    git_tree* tree = nullptr;
-    git_signature* who = nullptr;
-    git_commit* parent = nullptr;
-    git_repository_index(&index, repository_);
-    git_index_write_tree(&tree_id, index);
-    git_tree_lookup(&tree, repository_, &tree_id);
-    git_signature_new(&who, "t", "t@example.org", 0, 0);
-    if (git_reference_name_to_id(&parent_id, repository_, "HEAD") == 0) {
-      git_commit_lookup(&parent, repository_, &parent_id);
-    }
-    const git_commit* parents[] = {parent};
-    EXPECT_EQ(git_commit_create(&id, repository_, "HEAD", who, who, nullptr, "m", tree,
-                                parent != nullptr ? 1 : 0, parents),
-              0);
-    git_commit_free(parent);
-    git_signature_free(who);
-    git_tree_free(tree);
-    git_index_free(index);
-    return git_oid_tostr_s(&id);
-  }
+  const fs::path& root() const { return repository_.folder(); }
+  void write(const std::string& name, const std::string& text) { repository_.write(name, text); }
+  void add() { repository_.add(); }
+  std::string commit() { return repository_.commit(); }
 
  private:
   testing::TemporaryFolder folder_;
-  git_repository* repository_ = nullptr;
+
+ protected:
+  testing::GitRepository repository_{folder_.path() / "project"};
 };
 
 TEST_F(GitTest, UnknownOutsideGitAndBeforeACommit) {
@@ -129,6 +88,50 @@ TEST_F(GitTest, FolderNamesAreWhole) {
   write("ledger-tools/a.cc", "2");
   const std::vector<fs::path> except = {root() / "ledger"};
   EXPECT_TRUE(git_state(root(), except).dirty) << "ledger-tools is not in ledger";
+}
+
+TEST_F(GitTest, HistoryShowsFilesAtCommits) {
+  EXPECT_THROW(GitHistory{root()}, Error) << "no commit yet";
+  write("lib/a.cc", "old");
+  write("lib/same.hh", "same");
+  const std::string first = commit();
+  write("lib/a.cc", "new");
+  const std::string second = commit();
+  for (const std::string prefix : {"", "lib/"}) {
+    const GitHistory history(root() / prefix);
+    const auto path = [&](const std::string& name) {
+      return (prefix.empty() ? "lib/" : "") + name;
+    };
+    EXPECT_EQ(history.head(), second);
+    EXPECT_EQ(history.commit(first.substr(0, 8)), first);
+    EXPECT_EQ(history.commit("HEAD~1"), first);
+    EXPECT_EQ(history.commit("nothing"), std::nullopt);
+    EXPECT_EQ(history.file(first, path("a.cc")), "old");
+    EXPECT_EQ(history.file(second, path("a.cc")), "new");
+    EXPECT_EQ(history.file(second, path("b.cc")), std::nullopt);
+    EXPECT_TRUE(history.has_file(first, path("same.hh")));
+    EXPECT_FALSE(history.has_file(first, path("")));
+    EXPECT_TRUE(history.uncommitted({path("a.cc"), path("same.hh"), path("none")}).empty());
+    write("lib/a.cc", "newer");
+    EXPECT_EQ(history.uncommitted({path("same.hh"), path("a.cc")}),
+              std::vector<std::string>{path("a.cc")});
+    write("lib/a.cc", "new");
+  }
+}
+
+TEST_F(GitTest, HistorySeesRenames) {
+  std::string text;
+  for (int i = 0; i < 50; ++i) text += "line " + std::to_string(i) + "\n";
+  write("old/a.cc", text);
+  write("old/b.cc", "short");
+  const std::string first = commit();
+  repository_.move("old/a.cc", "new/a.cc");
+  write("new/a.cc", text + "and one more\n");
+  repository_.remove("old/b.cc");
+  write("new/c.cc", "something else entirely, and longer");
+  const std::string second = commit();
+  const std::map<std::string, std::string> expected = {{"old/a.cc", "new/a.cc"}};
+  EXPECT_EQ(GitHistory(root()).renames(first, second), expected);
 }
 
 }  // namespace

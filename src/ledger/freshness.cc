@@ -138,7 +138,6 @@ Freshness::Freshness(const Ledger& ledger, const DtypeList& dtypes, Now now)
   now_.candidates.resize(dtypes.names().size());
   index_keys();
   index_now(dtypes.names().size());
-  index_rehashes();
 
   // Records repeat (family, hash) at each position, so nearly every comparison is remembered.
   std::vector<Memo> memos;
@@ -153,8 +152,9 @@ Freshness::Freshness(const Ledger& ledger, const DtypeList& dtypes, Now now)
       Memo& memo = memos[position];
       if (memo.family != outcome.family || memo.hash != outcome.hash || memo.dtype != dtype) {
         const NameId* expected = hash_now(dtype, outcome.family);
-        memo = {outcome.family, outcome.hash, dtype,
-                expected == nullptr || *expected != effective(outcome.family, outcome.hash)};
+        memo = {
+            outcome.family, outcome.hash, dtype,
+            expected == nullptr || *expected != ledger_.effective(outcome.family, outcome.hash)};
       }
       return memo.differs;
     };
@@ -222,7 +222,7 @@ std::vector<Cause> Freshness::causes(std::size_t record) const {
   const auto differs = [&](std::size_t position) {
     const StoredOutcome& outcome = outcomes[position];
     const NameId* expected = hash_now(cell.dtype, outcome.family);
-    return expected == nullptr || *expected != effective(outcome.family, outcome.hash);
+    return expected == nullptr || *expected != ledger_.effective(outcome.family, outcome.hash);
   };
   std::vector<Cause> found;
   const auto add = [&](Cause cause) {
@@ -243,7 +243,8 @@ std::vector<Cause> Freshness::causes(std::size_t record) const {
         const std::string family(ledger_.text(outcome.family));
         const std::string* hash =
             hash_now(cell.dtype, outcome.family) == nullptr ? nullptr : now_.hashes.find(family);
-        add({kind, family, std::string(ledger_.text(effective(outcome.family, outcome.hash))),
+        add({kind, family,
+             std::string(ledger_.text(ledger_.effective(outcome.family, outcome.hash))),
              hash == nullptr ? std::string() : *hash});
         break;
       }
@@ -446,29 +447,6 @@ void Freshness::index_now(std::size_t dtypes) {
       now.families.emplace_back(id, hash == nullptr ? Interner::kNone : ledger_.find(*hash));
     }
   }
-}
-
-void Freshness::index_rehashes() {
-  for (const StoredRehash& rehash : ledger_.rehashes()) {
-    auto at = std::find_if(rehashes_.begin(), rehashes_.end(),
-                           [&](const auto& one) { return one.first == rehash.family; });
-    if (at == rehashes_.end()) {
-      rehashes_.emplace_back();
-      at = rehashes_.end() - 1;
-      at->first = rehash.family;
-    }
-    at->second.emplace_back(rehash.from, rehash.to);
-  }
-}
-
-NameId Freshness::effective(NameId family, NameId hash) const {
-  for (const auto& [name, steps] : rehashes_) {
-    if (name != family) continue;
-    for (const auto& [from, to] : steps) {
-      if (hash == from) hash = to;
-    }
-  }
-  return hash;
 }
 
 const NameId* Freshness::hash_now(std::int32_t dtype, NameId family) const {

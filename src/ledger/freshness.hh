@@ -152,9 +152,7 @@ class Freshness {
   void index_keys();
   KeyInfo index_key(std::string_view text);
   void index_now(std::size_t dtypes);
-  void index_rehashes();
   void find_best();
-  NameId effective(NameId family, NameId hash) const;
   const NameId* hash_now(std::int32_t dtype, NameId family) const;
   template <class Differs, class Report>
   void judge(std::size_t record, Differs&& differs, Report&& report) const;
@@ -174,7 +172,6 @@ class Freshness {
 
   std::vector<DtypeNow> dtypes_;
   std::vector<std::uint32_t> axes_of_dtype_;  ///< names of its last measured record, or kNone
-  std::vector<std::pair<NameId, std::vector<std::pair<NameId, NameId>>>> rehashes_;
   std::vector<Judged> judged_;
 
   std::vector<std::int32_t> best_;

@@ -85,6 +85,13 @@ class Ledger {
   std::span<const StoredCell> cells() const { return cells_; }
   std::span<const Audit> audits() const { return audits_; }
   std::span<const StoredRehash> rehashes() const { return rehashes_; }
+  /// What a stored hash of a family reads as: the rehash lines walked in file order.
+  NameId effective(NameId family, NameId hash) const {
+    for (const StoredRehash& rehash : rehashes_) {
+      if (rehash.family == family && rehash.from == hash) hash = rehash.to;
+    }
+    return hash;
+  }
   /// One line each, `<file>: ...` or `<file>:<line>: ...`.
   std::span<const std::string> warnings() const { return warnings_; }
 

@@ -24,8 +24,7 @@ class Reader {
  public:
   explicit Reader(std::filesystem::path file) : file_(std::move(file)) {}
 
-  Project read() const {
-    const std::string text = host::read_file(file_);
+  Project read(const std::string& text) const {
     toml::table fields;
     try {
       fields = toml::parse(text, file_.string());
@@ -147,13 +146,18 @@ Project Project::load(const std::optional<std::filesystem::path>& folder) {
       throw Error(
           fmt::format("{}: no such file; a project folder holds a {}", file.string(), kFileName));
     }
-    return Reader(file).read();
+    return Reader(file).read(host::read_file(file));
   }
   for (std::filesystem::path at = std::filesystem::current_path();; at = at.parent_path()) {
-    if (std::filesystem::is_regular_file(at / kFileName, none))
-      return Reader(at / kFileName).read();
+    if (const auto file = at / kFileName; std::filesystem::is_regular_file(file, none)) {
+      return Reader(file).read(host::read_file(file));
+    }
     if (at == at.parent_path()) return outside();
   }
+}
+
+Project Project::parse(const std::string& text, const std::filesystem::path& file) {
+  return Reader(file).read(text);
 }
 
 std::filesystem::path Project::ledger_dir() const {
@@ -173,13 +177,17 @@ std::filesystem::path Project::table_file(const std::string& op, const std::stri
 }
 
 std::filesystem::path Project::spec_file(const std::string& op) const {
+  return root / spec_path(op);
+}
+
+std::string Project::spec_path(const std::string& op) const {
   std::string path = specs;
   constexpr std::string_view kOp = "{op}";
   for (std::size_t at = path.find(kOp); at != std::string::npos; at = path.find(kOp, at)) {
     path.replace(at, kOp.size(), op);
     at += op.size();
   }
-  return root / path;
+  return path;
 }
 
 std::string Project::ledger_source(const std::string& op, const std::string& device) const {

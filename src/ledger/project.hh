@@ -25,11 +25,16 @@ struct Project {
   /// field, a wrong type, text that is no TOML, or a named folder without the file.
   static Project load(const std::optional<std::filesystem::path>& folder);
 
+  /// Of a file's text; `file` names it in errors, its folder is the root.
+  static Project parse(const std::string& text, const std::filesystem::path& file);
+
   std::filesystem::path ledger_dir() const;
   std::filesystem::path tables_dir() const;
   std::filesystem::path ledger_file(const std::string& op, const std::string& device) const;
   std::filesystem::path table_file(const std::string& op, const std::string& device) const;
   std::filesystem::path spec_file(const std::string& op) const;
+  /// The same relative to root.
+  std::string spec_path(const std::string& op) const;
   bool has_sources() const { return !root.empty(); }
   /// A ledger file as a table's header names it: relative to the root; outside a project, without
   /// its folders.
