@@ -27,7 +27,7 @@ struct Options {
   std::string tier = "coarse";
   std::string against = "all";
   std::vector<std::string> grid;
-  int rounds = 11;
+  int rounds = 21;
   bool json = false;
 };
 
@@ -248,9 +248,10 @@ int run(const Context& context, const Options& options) {
 void add_bench(CLI::App& root, Context& context) {
   auto* app = root.add_subcommand("bench", "Time automatic selection against the candidates");
   app->footer(
-      "Every contender is verified, then runs once a round in rotating order; ratios are medians "
+      "Every contender is verified, then runs once a round in shuffled order; ratios are medians "
       "of\n"
-      "paired rounds. The best candidate is named on even rounds and judged on odd ones.\n"
+      "paired rounds. The best candidate is named on one half of the rounds and judged on the "
+      "other.\n"
       "Example: furlong bench potrf --dtype float --grid n=4:8:16 --grid batch=8192");
   auto options = std::make_shared<Options>();
   app->add_option("op", options->op, "Op")->required();

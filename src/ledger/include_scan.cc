@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace furlong::ledger {
 namespace {
@@ -24,7 +25,7 @@ bool is_blank(char c) {
 
 /// Words that no modelled text holds, wherever they stand.
 constexpr std::string_view kNeverModelled[] = {"__has_include", "include_next", "__has_embed",
-                                               ".incbin", "??="};
+                                               ".incbin", "\?\?="};
 
 /// Directives that take in another file.
 bool takes_in(std::string_view directive) {

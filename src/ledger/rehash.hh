@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "host/git_history.hh"
+#include "ledger/kernel_hash.hh"
 #include "ledger/ledger.hh"
 #include "ledger/project.hh"
 

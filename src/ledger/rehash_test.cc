@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "furlong/error.hh"
+#include "host/files.hh"
 #include "ledger/freshness.hh"
 #include "ledger/sample_records.hh"
 #include "support/git_repository.hh"
@@ -67,7 +69,7 @@ class RehashTest : public ::testing::Test {
   /// Records a run at `commit` with these hashes of direct and lanes.
   void measure(const std::string& commit, const std::string& direct, const std::string& lanes,
                const std::string& run_id = "20261201T000000-h-1") {
-    Run run = sample_run(run_id);
+    ledger::Run run = sample_run(run_id);
     run.commit = commit;
     run.candidates = {"direct", "lanes:w=16"};
     Cell cell = sample_cell(8, run_id);
@@ -113,8 +115,8 @@ class RehashTest : public ::testing::Test {
     repository_.write("src/blas/potrf/spec.cc", spec);
   }
 
-  testing::TemporaryFolder folder_;
-  testing::GitRepository repository_{folder_.path() / "project"};
+  furlong::testing::TemporaryFolder folder_;
+  furlong::testing::GitRepository repository_{folder_.path() / "project"};
   std::string text_;
 };
 

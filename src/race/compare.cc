@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <random>
 
 #include "race/race.hh"
 
@@ -58,10 +60,14 @@ std::vector<Contender> compare(Problem& problem, const std::vector<int>& candida
     contenders.push_back({candidate, {}, 0});
     calls.push_back(calls_per_repetition(ring, candidate, options, most_calls, clock));
   }
-  const std::size_t k = contenders.size();
+  std::mt19937 random(options.seed);
+  std::vector<std::size_t> order(contenders.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
   for (int round = -1; round < options.rounds; ++round) {
-    for (std::size_t i = 0; i < k; ++i) {
-      const std::size_t at = (i + static_cast<std::size_t>(round + 1)) % k;
+    // What ran before leaves its mark (clock, caches), so nobody always follows the same one. No
+    // std::shuffle: its order is the library's own.
+    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+    for (const std::size_t at : order) {
       const double us = interval_us(ring, contenders[at].candidate, calls[at], clock);
       if (round >= 0) contenders[at].ms.push_back(us / calls[at] / 1000);
     }
@@ -82,20 +88,24 @@ Regret held_out_regret(const Contender& picked, const std::vector<Contender>& co
     for (std::size_t i = parity; i < contender.ms.size(); i += 2) ms.push_back(contender.ms[i]);
     return ms;
   };
-  Regret regret;
-  const Contender* best = nullptr;
-  double best_ms = std::numeric_limits<double>::infinity();
-  for (const Contender& contender : contenders) {
-    const double ms = median(rounds_of(contender, 0));
-    if (ms < best_ms) {
-      best_ms = ms;
-      best = &contender;
+  const auto best_by = [&](const auto& rounds) {
+    const Contender* best = &picked;
+    double best_ms = std::numeric_limits<double>::infinity();
+    for (const Contender& contender : contenders) {
+      const double ms = median(rounds(contender));
+      if (ms < best_ms) {
+        best_ms = ms;
+        best = &contender;
+      }
     }
+    return best;
+  };
+  double log_ratio = 0;
+  for (const std::size_t half : {0, 1}) {
+    const auto* best = best_by([&](const Contender& one) { return rounds_of(one, half); });
+    log_ratio += std::log(paired_ratio(rounds_of(picked, 1 - half), rounds_of(*best, 1 - half)));
   }
-  if (best == nullptr) return regret;
-  regret.best = best->candidate;
-  regret.ratio = paired_ratio(rounds_of(picked, 1), rounds_of(*best, 1));
-  return regret;
+  return {std::exp(log_ratio / 2), best_by([](const Contender& one) { return one.ms; })->candidate};
 }
 
 }  // namespace furlong::race

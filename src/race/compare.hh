@@ -2,6 +2,7 @@
 // paired ratios, and a best candidate picked and judged on different rounds.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "furlong/op_spec.hh"
@@ -11,7 +12,8 @@ namespace furlong::race {
 
 struct CompareOptions {
   int rounds = 11;              ///< timed rounds, after one that warms up
-  double min_interval_us = 20;  ///< a repetition repeats the call until it lasts this long
+  double min_interval_us = 50;  ///< a repetition repeats the call until it lasts this long
+  std::uint32_t seed = 1;       ///< of the order of the contenders
 };
 
 struct Contender {
@@ -20,20 +22,21 @@ struct Contender {
   double median_ms = 0;
 };
 
-/// Times every contender once a round, in rotating order, on fresh copies of the inputs restored
-/// outside the interval. All contenders must be able to run and have been verified.
+/// Times every contender once a round, in an order shuffled anew each round, on fresh copies of the
+/// inputs restored outside the interval. All contenders must be able to run and have been verified.
 std::vector<Contender> compare(Problem& problem, const std::vector<int>& candidates,
                                const CompareOptions& options, const host::Clock& clock);
 
 /// Median over rounds of a/b; NaN without rounds.
 double paired_ratio(const std::vector<double>& a, const std::vector<double>& b);
 
-/// How much slower `picked` is than the best of `contenders`: the best one is the fastest by median
-/// over the even rounds, the ratio is the paired median over the odd ones, so that a lucky round
-/// cannot make a candidate the best and then be its proof. 1 or less: nothing was faster.
+/// How much slower `picked` is than the best of `contenders`. The best one is named by its median
+/// over one half of the rounds, the ratio is the paired median over the other half, so that a lucky
+/// round cannot make a candidate the best and then be its proof; the result is the geometric mean
+/// of both ways round. 1 or less: nothing was faster. At least two rounds.
 struct Regret {
   double ratio = 1;
-  int best = -1;  ///< the candidate that the even rounds name
+  int best = -1;  ///< the fastest candidate by the median of all rounds
 };
 Regret held_out_regret(const Contender& picked, const std::vector<Contender>& contenders);
 

@@ -52,7 +52,8 @@ TEST(Compare, TimesPerCallAndPairsRounds) {
 }
 
 TEST(Compare, ALuckyRoundIsNotItsOwnProof) {
-  // Candidate 1 shines in the even rounds only; judged on the odd ones, nothing was lost.
+  // Candidate 1 shines in the even rounds only; judged on the odd ones, nothing was lost, and the
+  // odd rounds do not name it.
   const Contender picked{0, {1, 1, 1, 1}, 1};
   const Contender lucky{1, {0.5, 1, 0.5, 1}, 0.75};
   const auto regret = held_out_regret(picked, {picked, lucky});

@@ -38,6 +38,9 @@ std::vector<ThreadPin>& thread_pins() {
 
 thread_local int call_depth = 0;
 
+/// Pins of this thread: a plain number, so that a call without pins costs no more than its look.
+thread_local int pin_count = 0;
+
 std::atomic<std::uint64_t> next_selector_id{1};
 
 /// What the environment and the tables say at one moment; immutable, kept until the selector dies
@@ -68,14 +71,19 @@ std::array<MemoSlot, kMemoSlots>& memo() {
   return slots;
 }
 
-std::size_t memo_place(std::uint64_t selector, const Query& query, int key_count) {
-  std::uint64_t hash = selector * 0x9e3779b97f4a7c15U + static_cast<std::uint64_t>(query.dtype);
-  for (int k = 0; k < key_count; ++k) {
-    hash ^= static_cast<std::uint64_t>(query.keys[static_cast<std::size_t>(k)]);
-    hash *= 0xff51afd7ed558ccdU;
-    hash ^= hash >> 29;
+/// The high bits of a sum of products: the products do not wait for each other.
+std::size_t memo_place(std::uint64_t selector, const Query& query) {
+  static_assert(kMemoSlots == std::size_t{1} << 8);
+  constexpr std::array<std::uint64_t, 8> kOdd = {
+      0x9e3779b97f4a7c15U, 0xff51afd7ed558ccdU, 0xc4ceb9fe1a85ec53U, 0xbf58476d1ce4e5b9U,
+      0x94d049bb133111ebU, 0xd6e8feb86659fd93U, 0xa0761d6478bd642fU, 0xe7037ed1a0b428dbU};
+  static_assert(kMaxKeys <= kOdd.size());
+  std::uint64_t hash = (selector * 2 + static_cast<std::uint64_t>(query.dtype) * 0x51ed2701U + 1) *
+                       0x8ebc6af09c88c6e3U;
+  for (std::size_t k = 0; k < kMaxKeys; ++k) {
+    hash += static_cast<std::uint64_t>(query.keys[k]) * kOdd[k];
   }
-  return static_cast<std::size_t>(hash % kMemoSlots);
+  return static_cast<std::size_t>(hash >> 56);
 }
 
 bool is_true(const std::optional<std::string>& value) {
@@ -485,7 +493,7 @@ const OpVocabulary& Selector::vocabulary() const {
 
 int Selector::choose(const Query& query, CanRun can_run) {
   State& state = *state_;
-  if (!thread_pins().empty()) {
+  if (pin_count > 0) {
     ThreadPin* pin = state.thread_pin();
     if (pin != nullptr && pin->mode == ScopedPin::Mode::kStrict && pin->selector == state.id &&
         pin->dtype == query.dtype && pin->candidate >= 0) {
@@ -503,7 +511,7 @@ int Selector::choose(const Query& query, CanRun can_run) {
   const Snapshot& snap = state.snapshot();
   MemoSlot* slot = nullptr;
   if (!snap.talks()) {
-    slot = &memo()[memo_place(state.id, query, state.shape.count)];
+    slot = &memo()[memo_place(state.id, query)];
     if (slot->selector == state.id && slot->generation == snap.generation &&
         slot->dtype == query.dtype && slot->keys == query.keys) {
       for (const BoundEntry& entry : slot->row->entries) {
@@ -559,10 +567,12 @@ ScopedPin::ScopedPin(std::string_view op, std::string_view text, Mode mode) {
   pin.text = lower(trim(text));
   pin.mode = mode;
   thread_pins().push_back(std::move(pin));
+  ++pin_count;
 }
 
 ScopedPin::~ScopedPin() {
   thread_pins().pop_back();
+  --pin_count;
 }
 
 CallScope::CallScope() {

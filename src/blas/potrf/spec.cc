@@ -140,7 +140,9 @@ class PotrfProblem : public Problem {
     require_copy(first + count - 1);
     std::optional<select::ScopedPin> pin;
     if (candidate != kAuto) {
-      pin.emplace(potrf::kOp, to_spelling(choice_at(candidate)).text(),
+      // Inside the timed interval: the text is at hand, not made.
+      pin.emplace(potrf::kOp,
+                  potrf::vocabulary().candidates.front()[static_cast<std::size_t>(candidate)],
                   select::ScopedPin::Mode::kStrict);
     }
     for (int c = first; c < first + count; ++c) {
