@@ -104,11 +104,15 @@ step_format() {
   printf '%s\n' "$files" | xargs -P "$(nproc)" -n 16 clang-format --dry-run -Werror
 }
 
-# The libraries and the program with the other compiler; its warnings are errors.
+# The libraries and the program with the other compiler; its warnings are errors. What both programs
+# derive must be equal.
 step_clang() {
   cmake -S . -B build/clang -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_COMPILER=clang++ \
     -DFURLONG_WERROR=ON -DFURLONG_TESTS=OFF -DFURLONG_BENCH=OFF &&
-    cmake --build build/clang
+    cmake --build build/clang || return 1
+  [ -x build/release/bin/furlong ] || return 0
+  python3 tests/cli/independence.py --furlong build/release/bin/furlong \
+    --other build/clang/bin/furlong
 }
 
 step_table() {

@@ -52,8 +52,7 @@ struct Snapshot {
   bool trace = false;
   std::string coverage;
 
-  /// Must a call take the path that explains itself?
-  bool talks() const { return trace || !coverage.empty() || !pin.empty(); }
+  bool talks = false;  ///< a call must take the path that explains itself
 };
 
 struct MemoSlot {
@@ -62,17 +61,26 @@ struct MemoSlot {
   int dtype = -1;
   std::array<std::int64_t, kMaxKeys> keys{};
   const BoundRow* row = nullptr;
+
+  bool holds(std::uint64_t selector_now, std::uint64_t generation_now, const Query& query) const {
+    // One test for all: a comparison that may end early costs more than it saves.
+    std::uint64_t differs = (selector ^ selector_now) | (generation ^ generation_now) |
+                            static_cast<std::uint64_t>(dtype ^ query.dtype);
+    for (std::size_t k = 0; k < kMaxKeys; ++k) {
+      differs |= static_cast<std::uint64_t>(keys[k] ^ query.keys[k]);
+    }
+    return differs == 0;
+  }
 };
 
 constexpr std::size_t kMemoSlots = 256;
 
-std::array<MemoSlot, kMemoSlots>& memo() {
-  thread_local std::array<MemoSlot, kMemoSlots> slots;
-  return slots;
-}
+thread_local constinit std::array<MemoSlot, kMemoSlots> memo{};
+/// The slot that answered last: callers repeat their shapes.
+thread_local constinit MemoSlot* last_slot = nullptr;
 
 /// The high bits of a sum of products: the products do not wait for each other.
-std::size_t memo_place(std::uint64_t selector, const Query& query) {
+std::size_t memo_place(std::uint64_t selector, const Query& query, std::size_t key_count) {
   static_assert(kMemoSlots == std::size_t{1} << 8);
   constexpr std::array<std::uint64_t, 8> kOdd = {
       0x9e3779b97f4a7c15U, 0xff51afd7ed558ccdU, 0xc4ceb9fe1a85ec53U, 0xbf58476d1ce4e5b9U,
@@ -80,7 +88,7 @@ std::size_t memo_place(std::uint64_t selector, const Query& query) {
   static_assert(kMaxKeys <= kOdd.size());
   std::uint64_t hash = (selector * 2 + static_cast<std::uint64_t>(query.dtype) * 0x51ed2701U + 1) *
                        0x8ebc6af09c88c6e3U;
-  for (std::size_t k = 0; k < kMaxKeys; ++k) {
+  for (std::size_t k = 0; k < key_count; ++k) {
     hash += static_cast<std::uint64_t>(query.keys[k]) * kOdd[k];
   }
   return static_cast<std::size_t>(hash >> 56);
@@ -206,6 +214,7 @@ struct Selector::State {
     if (snapshot->pin == "auto") snapshot->pin.clear();
     snapshot->trace = is_true(env.variable("FURLONG_SELECT_TRACE"));
     snapshot->coverage = env.variable("FURLONG_COVERAGE").value_or("");
+    snapshot->talks = snapshot->trace || !snapshot->coverage.empty() || !snapshot->pin.empty();
     return snapshot;
   }
 
@@ -510,10 +519,13 @@ int Selector::choose(const Query& query, CanRun can_run) {
   }
   const Snapshot& snap = state.snapshot();
   MemoSlot* slot = nullptr;
-  if (!snap.talks()) {
-    slot = &memo()[memo_place(state.id, query)];
-    if (slot->selector == state.id && slot->generation == snap.generation &&
-        slot->dtype == query.dtype && slot->keys == query.keys) {
+  if (!snap.talks) {
+    slot = last_slot;
+    if (slot == nullptr || !slot->holds(state.id, snap.generation, query)) {
+      slot = &memo[memo_place(state.id, query, static_cast<std::size_t>(state.shape.count))];
+    }
+    if (slot->holds(state.id, snap.generation, query)) {
+      last_slot = slot;
       for (const BoundEntry& entry : slot->row->entries) {
         if (!can_run(entry.candidate)) return entry.candidate;
       }
