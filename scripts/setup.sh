@@ -11,7 +11,7 @@ set -euo pipefail
 
 build=(
   g++ cmake ninja-build pkg-config git ca-certificates
-  libfmt-dev libcli11-dev zlib1g-dev libsimdjson-dev nlohmann-json3-dev libtomlplusplus-dev
+  libfmt-dev libcli11-dev zlib1g-dev libdeflate-dev libsimdjson-dev nlohmann-json3-dev libtomlplusplus-dev
   libssl-dev libgit2-dev libhwy-dev libopenblas-pthread-dev
 )
 test=(

@@ -1,13 +1,12 @@
 #include "host/crc32.hh"
 
 #include <fmt/format.h>
-#include <zlib.h>
+#include <libdeflate.h>
 
 namespace furlong::host {
 
 std::uint32_t crc32(std::string_view bytes) {
-  const auto* data = reinterpret_cast<const Bytef*>(bytes.data());
-  return static_cast<std::uint32_t>(::crc32_z(0, data, bytes.size()));
+  return ::libdeflate_crc32(0, bytes.data(), bytes.size());
 }
 
 std::string crc32_hex(std::string_view bytes) {

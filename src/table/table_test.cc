@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <random>
+#include <string>
 
 #include "furlong/error.hh"
 #include "support/shared.hh"
@@ -91,6 +96,38 @@ TEST(FormatMs, FourDigitsFromTheExactExpansion) {
   EXPECT_EQ(format_ms(0.1), "0.1000");
   EXPECT_EQ(format_ms(std::nextafter(0.1, 0.0)), "0.10000");
   EXPECT_EQ(format_ms(5e-7), "0.0000005000");
+}
+
+/// The rule as it is written: the exponent of the exact expansion, then exact rounding.
+std::string format_ms_exactly(double ms) {
+  std::array<char, 1100> buffer;
+  char* const last = buffer.data() + buffer.size();
+  char* end = std::to_chars(buffer.data(), last, ms, std::chars_format::scientific, 800).ptr;
+  const std::string text(buffer.data(), end);
+  const int exponent = std::stoi(text.substr(text.find('e') + 1));
+  end = std::to_chars(buffer.data(), last, ms, std::chars_format::fixed, std::max(0, 3 - exponent))
+            .ptr;
+  return {buffer.data(), end};
+}
+
+TEST(FormatMs, TheQuickWayAgreesWithTheExactOne) {
+  std::mt19937_64 random(1);
+  std::uniform_real_distribution<double> exponent(-26, 6);
+  const auto agree = [](double ms) { ASSERT_EQ(format_ms(ms), format_ms_exactly(ms)) << ms; };
+  for (int i = 0; i < 20000; ++i) agree(std::pow(10.0, exponent(random)));
+  // Ties, powers of ten, and their neighbours.
+  std::uniform_int_distribution<int> digits(1000, 9999);
+  for (int decimals = 0; decimals < 26; ++decimals) {
+    for (int i = 0; i < 200; ++i) {
+      const double whole = i == 0 ? 1000 : i == 1 ? 9999.5 : digits(random) + 0.5;
+      const double ms = whole / std::pow(10.0, decimals);
+      agree(ms);
+      agree(std::nextafter(ms, 0));
+      agree(std::nextafter(ms, 1e9));
+    }
+  }
+  // Short binary fractions are exact ties.
+  for (int i = 1; i < 100000; i += 7) agree(i / 1024.0);
 }
 
 }  // namespace

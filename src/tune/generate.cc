@@ -3,8 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <exception>
 #include <limits>
+#include <numeric>
 #include <optional>
+#include <thread>
 
 #include "base/number.hh"
 #include "base/text.hh"
@@ -44,12 +50,22 @@ struct Row {
   std::int32_t line = 0;
 };
 
+/// The rows of one dtype, in the making and made.
+struct DtypePart {
+  std::vector<Row> rows;
+  std::vector<Entry> entries;
+  std::string text;
+  std::array<std::int64_t, kTierNames.size()> counts{};
+  std::exception_ptr failure;
+};
+
 class Generator {
  public:
   Generator(const Freshness& freshness, const TableNames& names)
       : freshness_(freshness), ledger_(freshness.ledger()), names_(names) {}
 
-  std::string rows(std::array<std::int64_t, kTierNames.size()>& counts) {
+  /// The rows of each dtype, in order.
+  std::vector<std::string> rows(std::array<std::int64_t, kTierNames.size()>& counts) {
     read_table_keys();
     const std::size_t dtypes = names_.dtypes.names().size();
     std::vector<std::vector<std::int32_t>> best(dtypes);
@@ -59,22 +75,35 @@ class Generator {
     for (std::size_t dtype = 0; dtype < dtypes; ++dtype) {
       refuse_hidden_axes(static_cast<std::int32_t>(dtype));
     }
-    std::string text;
-    for (std::size_t dtype = 0; dtype < dtypes; ++dtype) {
-      if (best[dtype].empty()) continue;
-      find_rows(dtype, best[dtype]);
-      fill_gaps(static_cast<std::int32_t>(dtype));
-      std::sort(rows_.begin(), rows_.end(), [&](const Row& a, const Row& b) {
-        const auto left = values(a.table_key);
-        const auto right = values(b.table_key);
-        return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end());
-      });
-      for (const Row& row : rows_) {
-        ++counts[static_cast<std::size_t>(row.tier)];
-        write(row, names_.dtypes.names()[dtype], text);
+    // Dtypes have nothing to do with each other; whoever takes one, its part stands in dtype order,
+    // and the first dtype's failure is the one that is told.
+    std::vector<DtypePart> parts(dtypes);
+    std::atomic<std::size_t> next{0};
+    const auto work = [&] {
+      for (std::size_t dtype = next++; dtype < dtypes; dtype = next++) {
+        try {
+          if (!best[dtype].empty()) make_part(dtype, best[dtype], parts[dtype]);
+        } catch (...) {
+          parts[dtype].failure = std::current_exception();
+        }
       }
+    };
+    constexpr std::size_t kWorthAThread = 4096;
+    std::size_t threads = freshness_.best().size() / kWorthAThread + 1;
+    threads =
+        std::min({threads, dtypes,
+                  static_cast<std::size_t>(std::max(1u, std::thread::hardware_concurrency()))});
+    std::vector<std::thread> others;
+    for (std::size_t i = 1; i < threads; ++i) others.emplace_back(work);
+    work();
+    for (std::thread& other : others) other.join();
+    std::vector<std::string> texts;
+    for (DtypePart& part : parts) {
+      if (part.failure) std::rethrow_exception(part.failure);
+      texts.push_back(std::move(part.text));
+      for (std::size_t tier = 0; tier < counts.size(); ++tier) counts[tier] += part.counts[tier];
     }
-    return text;
+    return texts;
   }
 
  private:
@@ -134,6 +163,15 @@ class Generator {
         if (spec()[k].kind == KeyKind::kExact) value = rank[static_cast<std::size_t>(value)];
       }
     }
+    std::vector<std::uint32_t> ids(read.size());
+    std::iota(ids.begin(), ids.end(), 0u);
+    std::sort(ids.begin(), ids.end(), [&](std::uint32_t a, std::uint32_t b) {
+      const auto left = values(a);
+      const auto right = values(b);
+      return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end());
+    });
+    order_.resize(ids.size());
+    for (std::uint32_t i = 0; i < ids.size(); ++i) order_[ids[i]] = i;
   }
 
   void refuse_hidden_axes(std::int32_t dtype) const {
@@ -159,21 +197,39 @@ class Generator {
     }
   }
 
-  void find_rows(std::size_t dtype, const std::vector<std::int32_t>& best) {
+  void make_part(std::size_t dtype, const std::vector<std::int32_t>& best, DtypePart& part) const {
+    find_rows(dtype, best, part);
+    fill_gaps(static_cast<std::int32_t>(dtype), part.rows);
+    std::sort(part.rows.begin(), part.rows.end(), [&](const Row& a, const Row& b) {
+      return order_[a.table_key] < order_[b.table_key];
+    });
+    if (!part.rows.empty()) {
+      // The first row tells the size of all: a text that grows is copied again and again.
+      write(part.rows.front(), part.entries, names_.dtypes.names()[dtype], part.text);
+      part.text.reserve((part.text.size() + 16) * part.rows.size());
+      part.text.clear();
+    }
+    for (const Row& row : part.rows) {
+      ++part.counts[static_cast<std::size_t>(row.tier)];
+      write(row, part.entries, names_.dtypes.names()[dtype], part.text);
+    }
+  }
+
+  void find_rows(std::size_t dtype, const std::vector<std::int32_t>& best, DtypePart& part) const {
+    std::vector<Entry>& entries = part.entries;
+    std::vector<Row>& rows = part.rows;
     std::vector<bool> is_now(ledger_.name_count(), false);
     for (const std::string& candidate : freshness_.now().candidates[dtype]) {
       const NameId id = ledger_.find(candidate);
       if (id != Interner::kNone) is_now[id] = true;
     }
-    rows_.clear();
-    entries_.clear();
     for (const std::int32_t record : best) {
       const StoredCell& one = cell(record);
       const auto outcomes = ledger_.outcomes(one);
       Row row{freshness_.table_key_id(static_cast<std::size_t>(record)),
               one.tier,
               true,
-              static_cast<std::uint32_t>(entries_.size()),
+              static_cast<std::uint32_t>(entries.size()),
               0,
               one.line};
       for (const NameId name : ledger_.ranked(one)) {
@@ -183,23 +239,23 @@ class Generator {
                          [&](const StoredOutcome& each) { return each.candidate == name; });
         if (outcome == outcomes.end() || !outcome->timed()) continue;
         if (outcome->status != Status::kOk && outcome->status != Status::kEliminated) continue;
-        entries_.push_back({name, outcome->median_ms});
+        entries.push_back({name, outcome->median_ms});
       }
-      if (entries_.size() == row.first_entry) {
+      if (entries.size() == row.first_entry) {
         row.timed = false;
         for (const NameId name : ledger_.ranked(one)) {
-          if (is_now[name]) entries_.push_back({name, 0});
+          if (is_now[name]) entries.push_back({name, 0});
         }
       }
-      row.entry_count = static_cast<std::uint32_t>(entries_.size()) - row.first_entry;
-      if (row.entry_count > 0) rows_.push_back(row);
+      row.entry_count = static_cast<std::uint32_t>(entries.size()) - row.first_entry;
+      if (row.entry_count > 0) rows.push_back(row);
     }
   }
 
   /// Leaves the rows that are kept, in no particular order.
-  void fill_gaps(std::int32_t dtype) {
+  void fill_gaps(std::int32_t dtype, std::vector<Row>& rows) const {
     // Rows have distinct keys, so that only a stride above 1 can drop one.
-    if (std::none_of(rows_.begin(), rows_.end(),
+    if (std::none_of(rows.begin(), rows.end(),
                      [](const Row& row) { return stride_of(row.tier) > 1; })) {
       return;
     }
@@ -218,14 +274,14 @@ class Generator {
       return point;
     };
     NearSet measured(is_log);
-    for (const Row& row : rows_) {
+    for (const Row& row : rows) {
       if (is_measured(row.tier)) measured.insert(locate(row));
     }
     NearSet better(is_log);
     std::vector<Row> kept;
     for (std::size_t tier = 0; tier < kTierNames.size(); ++tier) {
       const std::size_t first = kept.size();
-      for (const Row& row : rows_) {
+      for (const Row& row : rows) {
         if (row.tier != static_cast<Tier>(tier)) continue;
         const std::uint32_t stride = stride_of(row.tier);
         if (stride > 1) {
@@ -237,7 +293,7 @@ class Generator {
       }
       for (std::size_t i = first; i < kept.size(); ++i) better.insert(locate(kept[i]));
     }
-    rows_ = std::move(kept);
+    rows = std::move(kept);
   }
 
   /// Per log key, the distinct values over all records of the dtype that count, ascending.
@@ -260,7 +316,8 @@ class Generator {
     return lattice;
   }
 
-  void write(const Row& row, const std::string& dtype, std::string& text) const {
+  void write(const Row& row, const std::vector<Entry>& entries, const std::string& dtype,
+             std::string& text) const {
     text += "dtype=";
     text += dtype;
     const auto key = values(row.table_key);
@@ -269,7 +326,9 @@ class Generator {
       text += spec()[k].name;
       text += '=';
       if (spec()[k].kind == KeyKind::kLog) {
-        fmt::format_to(std::back_inserter(text), "{}", key[k]);
+        std::array<char, 24> digits;
+        const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), key[k]).ptr;
+        text.append(digits.data(), end);
         continue;
       }
       const std::string& value = exact_[static_cast<std::size_t>(key[k])];
@@ -282,7 +341,7 @@ class Generator {
       text += value;
     }
     for (std::uint32_t i = 0; i < row.entry_count; ++i) {
-      const Entry& entry = entries_[row.first_entry + i];
+      const Entry& entry = entries[row.first_entry + i];
       text += " | ";
       text += ledger_.text(entry.candidate);
       text += ' ';
@@ -298,8 +357,7 @@ class Generator {
   const TableNames& names_;
   std::vector<std::int64_t> values_;  ///< by table key, key
   std::vector<std::string> exact_;    ///< by rank
-  std::vector<Row> rows_;
-  std::vector<Entry> entries_;
+  std::vector<std::uint32_t> order_;  ///< by table key: its place among all, in row order
 };
 
 bool any_measured(const std::array<std::int64_t, kTierNames.size()>& rows) {
@@ -344,7 +402,7 @@ GeneratedTable generate_table(const Ledger& ledger, const TableNames& names,
   table.op = names.op;
   table.device = names.device;
   table.warnings.assign(ledger.warnings().begin(), ledger.warnings().end());
-  const std::string rows = Generator(freshness, names).rows(table.rows);
+  const auto rows = Generator(freshness, names).rows(table.rows);
 
   std::string& text = table.text;
   text = fmt::format("# op={} device={} {}={}", names.op, names.device, names.library,
@@ -366,7 +424,10 @@ GeneratedTable generate_table(const Ledger& ledger, const TableNames& names,
   }
   text += fmt::format(" date={}\n# source=ledger:{} tiers={}\n# keys: {}\n", newest.run.date,
                       names.source, tiers, keys);
-  text += rows;
+  std::size_t size = text.size();
+  for (const std::string& part : rows) size += part.size();
+  text.reserve(size);
+  for (const std::string& part : rows) text += part;
   return table;
 }
 

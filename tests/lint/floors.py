@@ -30,8 +30,8 @@ FLOORS = {
 # What a program that only calls tuned ops is made of: these parts use nothing else of ours.
 CALLS = {"base", "vocabulary", "table", "select", "blas"}
 # Third-party code that a program that only calls tuned ops must not need.
-TOOL_HEADERS = ("CLI/", "nlohmann/", "simdjson", "git2", "openssl/", "zlib", "toml++/", "google/")
-TOOL_LINKS = ("nlohmann", "simdjson", "git2", "OpenSSL", "ZLIB", "protobuf", "OpenCL", "CLI11")
+TOOL_HEADERS = ("CLI/", "nlohmann/", "simdjson", "git2", "openssl/", "zlib", "libdeflate", "toml++/", "google/")
+TOOL_LINKS = ("nlohmann", "simdjson", "git2", "OpenSSL", "ZLIB", "LIBDEFLATE", "protobuf", "OpenCL", "CLI11")
 
 # The floor part that each public header belongs to.
 PUBLIC = {
