@@ -163,7 +163,7 @@ int bench(std::int64_t cells) {
   for (int round = 0; round < 5; ++round) {
     for (Side& side : sides) side.best = std::min(side.best, seconds(side.work));
   }
-  if (std::getenv("KEEP") == nullptr) std::filesystem::remove(file);
+  std::filesystem::remove(file);
   fmt::print("furlong {}, {}, {} cores, {}; simdjson {}\n", kVersion, this_cpu_name(),
              std::thread::hardware_concurrency(), FURLONG_COMPILER_TEXT,
              simdjson::get_active_implementation()->name());
