@@ -119,12 +119,16 @@ int run(int argc, const char* const* argv, const std::vector<const OpSpec*>& ops
   add_why(root, context);
   add_migrate(root, context);
   add_rehash(root, context);
+  add_worker(root, context);
 
   try {
     if (argc > 1 && argv[1][0] != '-') {
       std::vector<std::string> names;
-      for (const CLI::App* app : root.get_subcommands({})) names.push_back(app->get_name());
-      if (std::find(names.begin(), names.end(), argv[1]) == names.end()) {
+      for (const CLI::App* app : root.get_subcommands({})) {
+        if (!app->get_group().empty()) names.push_back(app->get_name());
+      }
+      if (argv[1] != kWorkerCommand &&
+          std::find(names.begin(), names.end(), argv[1]) == names.end()) {
         throw UsageError(
             fmt::format("unknown command {}; allowed are {}", quoted(argv[1]), join(names, ", ")));
       }

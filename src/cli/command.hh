@@ -20,6 +20,9 @@ inline constexpr int kOk = 0;
 inline constexpr int kFindings = 1;
 inline constexpr int kUsage = 2;
 
+/// The hidden command that measures; people never give it.
+inline constexpr std::string_view kWorkerCommand = "worker";
+
 /// Wrong usage: exit code 2 with this one line.
 class UsageError : public std::runtime_error {
  public:
@@ -65,5 +68,6 @@ void add_replay(CLI::App& root, Context& context);
 void add_why(CLI::App& root, Context& context);
 void add_migrate(CLI::App& root, Context& context);
 void add_rehash(CLI::App& root, Context& context);
+void add_worker(CLI::App& root, Context& context);
 
 }  // namespace furlong::cli

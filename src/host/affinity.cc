@@ -15,20 +15,31 @@ ScopedCore::ScopedCore() {
   CPU_ZERO(&saved->cores);
   saved_ = saved;
   if (sched_getaffinity(0, sizeof(cpu_set_t), &saved->cores) != 0) return;
-  int last = -1;
-  for (int i = 0; i < CPU_SETSIZE; ++i) {
-    if (CPU_ISSET(i, &saved->cores)) last = i;
-  }
-  if (last < 0) return;
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(last, &one);
-  if (sched_setaffinity(0, sizeof(one), &one) == 0) core_ = last;
+  const int last = last_usable_core();
+  if (last >= 0 && pin_to_core(last)) core_ = last;
 }
 
 ScopedCore::~ScopedCore() {
   if (core_ >= 0) sched_setaffinity(0, sizeof(cpu_set_t), &saved_->cores);
   delete saved_;
+}
+
+bool pin_to_core(int core) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(core, &one);
+  return sched_setaffinity(0, sizeof(one), &one) == 0;
+}
+
+int last_usable_core() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (sched_getaffinity(0, sizeof(cores), &cores) != 0) return -1;
+  int last = -1;
+  for (int i = 0; i < CPU_SETSIZE; ++i) {
+    if (CPU_ISSET(i, &cores)) last = i;
+  }
+  return last;
 }
 
 int usable_cores() {

@@ -21,6 +21,12 @@ class ScopedCore {
   Saved* saved_ = nullptr;
 };
 
+/// Pins the calling thread to one core for good; false where the system refuses.
+bool pin_to_core(int core);
+
+/// The core that ScopedCore would take; -1 when the system does not say.
+int last_usable_core();
+
 /// How many cores the calling thread may run on; at least 1.
 int usable_cores();
 

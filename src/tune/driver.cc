@@ -9,10 +9,12 @@
 #include <optional>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 
+#include "base/number.hh"
 #include "base/text.hh"
 #include "furlong/error.hh"
-#include "host/affinity.hh"
+#include "furlong/spelling.hh"
 #include "host/files.hh"
 #include "host/git.hh"
 #include "host/process.hh"
@@ -20,9 +22,12 @@
 #include "ledger/kernel_hash.hh"
 #include "ledger/ledger.hh"
 #include "ledger/writer.hh"
-#include "race/runner.hh"
+#include "tune/audit.hh"
+#include "tune/isolate.hh"
 #include "tune/lattice.hh"
 #include "tune/plan.hh"
+#include "tune/refine.hh"
+#include "tune/repetitions_file.hh"
 #include "tune/tiers.hh"
 
 namespace furlong::tune {
@@ -93,6 +98,7 @@ struct Group {
   const OpSpec* op = nullptr;
   std::string dtype;
   int dtype_in_project = 0;
+  std::vector<Axis> axes;  ///< of the requested grid
   std::vector<CellPlan> cells;
   /// By key, of partial re-races: the stored record and its changed families.
   std::map<std::string, std::pair<ledger::Cell, std::vector<std::string>>> stored;
@@ -110,16 +116,20 @@ struct Work {
   Plan plan;
 };
 
-CellFacts facts_of(const Group& group, const CellKey& key, const Stored& stored) {
+const std::vector<std::string>& candidates_of(const OpSpec& op, const std::string& dtype) {
+  const auto& dtypes = op.vocabulary.dtypes;
+  const auto at = std::find(dtypes.begin(), dtypes.end(), dtype) - dtypes.begin();
+  return op.vocabulary.candidates.at(static_cast<std::size_t>(at));
+}
+
+CellFacts facts_of(const Group& group, const CellKey& key, bool named, const Stored& stored) {
   const OpSpec& op = *group.op;
   CellFacts facts;
   facts.key = key;
+  facts.named = named;
   facts.max_dim = op.max_dim(key);
   facts.input_bytes = op.input_bytes(group.dtype, key);
-  const auto& dtypes = op.vocabulary.dtypes;
-  const auto d = static_cast<std::size_t>(std::find(dtypes.begin(), dtypes.end(), group.dtype) -
-                                          dtypes.begin());
-  for (std::size_t c = 0; c < op.vocabulary.candidates[d].size(); ++c) {
+  for (std::size_t c = 0; c < candidates_of(op, group.dtype).size(); ++c) {
     if (!op.can_run(group.dtype, key, static_cast<int>(c))) ++facts.runnable;
   }
   if (stored.freshness) {
@@ -155,26 +165,87 @@ void teach(Estimator& estimator, const Group& group, const std::vector<std::stri
   }
 }
 
+/// The key with its items in axis order and log values in plain decimal. Throws
+/// std::invalid_argument when it is no cell of the axes.
+CellKey in_axis_order(const CellKey& key, const std::vector<Axis>& axes, const std::string& op) {
+  CellKey ordered;
+  for (const Axis& axis : axes) {
+    const std::string* value = key.find(axis.name);
+    if (value == nullptr) {
+      throw std::invalid_argument(
+          fmt::format("{}: cell {} lacks the axis {}", op, key.text(), axis.name));
+    }
+    std::string plain = *value;
+    if (axis.kind == AxisKind::kLog) {
+      const auto number = parse_positive(*value);
+      if (!number) {
+        throw std::invalid_argument(
+            fmt::format("{}: cell {}: {} is no whole number > 0", op, key.text(), axis.name));
+      }
+      plain = std::to_string(*number);
+    } else if (std::find(axis.values.begin(), axis.values.end(), plain) == axis.values.end()) {
+      throw std::invalid_argument(fmt::format("{}: cell {}: {} of axis {}; allowed are {}", op,
+                                              key.text(), furlong::quoted(plain), axis.name,
+                                              join(axis.values, ", ")));
+    }
+    ordered.items.push_back({axis.name, std::move(plain)});
+  }
+  if (key.items.size() != axes.size()) {
+    throw std::invalid_argument(
+        fmt::format("{}: cell {} has a name that is no axis of the op", op, key.text()));
+  }
+  return ordered;
+}
+
+/// The cells of a group before refinement, and which of them are named.
+std::vector<std::pair<CellKey, bool>> starting_cells(const Group& group,
+                                                     const TuneRequest& request) {
+  const OpSpec& op = *group.op;
+  const auto op_axes = op.axes(group.dtype);
+  std::vector<std::pair<CellKey, bool>> cells;
+  std::map<std::string, std::size_t> index;
+  const auto add = [&](const CellKey& key, bool named) {
+    const auto [at, is_new] = index.emplace(key.text(), cells.size());
+    if (is_new) cells.emplace_back(key, named);
+    cells[at->second].second = cells[at->second].second || named;
+  };
+  if (!request.only_named) {
+    for (const CellKey& key : lattice(group.axes, parameters_of(request.tier).stride)) {
+      if (op.grid_bytes > 0 && op.input_bytes(group.dtype, key) > op.grid_bytes) continue;
+      add(key, false);
+    }
+  }
+  const auto add_all = [&](const std::vector<NamedCell>& list, bool named) {
+    for (const NamedCell& one : list) {
+      if (one.op != op.vocabulary.op || one.dtype != group.dtype) continue;
+      add(in_axis_order(one.key, op_axes, one.op), named);
+    }
+  };
+  if (!request.only_named) add_all(request.covered, false);
+  add_all(request.named, true);
+  return cells;
+}
+
 void plan_group(Group& group, const TuneRequest& request, const Stored& stored, Plan& plan) {
   const OpSpec& op = *group.op;
-  const auto& dtypes = op.vocabulary.dtypes;
-  const auto d = static_cast<std::size_t>(std::find(dtypes.begin(), dtypes.end(), group.dtype) -
-                                          dtypes.begin());
-  const auto& candidates = op.vocabulary.candidates[d];
+  const auto& candidates = candidates_of(op, group.dtype);
   const auto parameters = parameters_of(request.tier);
-  const auto axes = override_axes(op.axes(group.dtype), request.grid);
+  group.axes = override_axes(op.axes(group.dtype), request.grid);
   const PlanLimits limits{request.tier, request.max_dim, request.cap_gib};
-  Estimator estimator(axes, parameters, kWarmUpSeconds);
+  Estimator estimator(group.axes, parameters, kWarmUpSeconds);
   teach(estimator, group, candidates, stored);
 
   PlanCount count;
   count.op = op.vocabulary.op;
   count.dtype = group.dtype;
-  for (const CellKey& key : lattice(axes, parameters.stride)) {
-    const auto facts = facts_of(group, key, stored);
-    if (op.grid_bytes > 0 && facts.input_bytes > op.grid_bytes) continue;
+  double whole_s = 0;
+  std::vector<int> everyone(candidates.size());
+  for (std::size_t i = 0; i < everyone.size(); ++i) everyone[i] = static_cast<int>(i);
+  for (const auto& [key, named] : starting_cells(group, request)) {
+    const auto facts = facts_of(group, key, named, stored);
     auto cell = plan_cell(facts, limits, candidates);
     ++count.cells;
+    whole_s += estimator.seconds(key, facts.input_bytes, everyone);
     if (cell.action == Action::kSkip) {
       ++count.skips[cell.reason];
     } else {
@@ -191,8 +262,11 @@ void plan_group(Group& group, const TuneRequest& request, const Stored& stored, 
     }
     group.cells.push_back(std::move(cell));
   }
+  // Refined cells lie between those of the lattice and cost about as much.
+  count.refined_s = count.estimate_s + (request.only_named ? 0 : parameters.refine_cap * whole_s);
   plan.measure += count.measure;
   plan.estimate_s += count.estimate_s;
+  plan.refined_s += count.refined_s;
   plan.counts.push_back(std::move(count));
 }
 
@@ -206,7 +280,7 @@ Work plan_work(const TuneRequest& request, const ledger::Project& project) {
     OpWork one{&op, project.ledger_file(op.vocabulary.op, this_cpu().text), {}};
     one.stored = read_stored(op, one.file, project);
     for (const std::string& dtype : request.dtypes[o]) {
-      Group group{&op, dtype, project.dtypes.index(dtype), {}, {}};
+      Group group{&op, dtype, project.dtypes.index(dtype), {}, {}, {}};
       plan_group(group, request, one.stored, work.plan);
       work.groups.push_back(std::move(group));
     }
@@ -230,10 +304,6 @@ std::string commit_text(const TuneRequest& request, const ledger::Project& proje
 
 ledger::Run run_line(const Group& group, const TuneRequest& request, const std::string& run_id,
                      const std::string& commit, const host::Clock& clock) {
-  const auto& vocabulary = group.op->vocabulary;
-  const auto d = static_cast<std::size_t>(
-      std::find(vocabulary.dtypes.begin(), vocabulary.dtypes.end(), group.dtype) -
-      vocabulary.dtypes.begin());
   ledger::Run run;
   run.run_id = run_id;
   run.dtype = group.dtype;
@@ -244,70 +314,371 @@ ledger::Run run_line(const Group& group, const TuneRequest& request, const std::
   run.argv = request.argv;
   run.date = host::utc_date(clock.now());
   run.tier = request.tier;
-  run.keys = vocabulary.keys.text();
-  run.candidates = vocabulary.candidates[d];
+  run.keys = group.op->vocabulary.keys.text();
+  run.candidates = candidates_of(*group.op, group.dtype);
   run.env = group.op->environment();
   run.worker = "worker";
   return run;
 }
 
-/// Measures one (op, dtype): every planned cell, a line each as soon as it is known.
-class GroupTuner {
+KnownCell known_of(const ledger::Cell& cell, CellKey key, Tier tier) {
+  KnownCell known;
+  known.key = std::move(key);
+  known.ranked = cell.ranked;
+  for (const auto& outcome : cell.outcomes) {
+    if (outcome.timed()) {
+      known.ms[outcome.candidate] = outcome.median_ms;
+    } else if (outcome.status != ledger::Status::kOk) {
+      known.out.insert(outcome.candidate);
+    }
+  }
+  if (cell.tier == tier) known.origin = cell.round == 0 ? Origin::kLattice : Origin::kRefined;
+  return known;
+}
+
+/// One (op, dtype) while it is measured.
+struct GroupState {
+  const Group* group = nullptr;
+  OpWork* op_work = nullptr;
+  ledger::Run run;
+  bool has_run_line = false;
+  bool audited_first = false;
+  std::vector<ledger::Cell> records;  ///< of this run
+  std::optional<Refinement> refinement;
+  bool refined_out = false;
+};
+
+/// Measures everything that was planned, then refines.
+class Tuner {
  public:
-  GroupTuner(const Group& group, const fs::path& ledger_file, const ledger::Run& run,
-             const ledger::Project& project, const host::Clock& clock)
-      : group_(group),
-        run_(run),
-        appender_(ledger_file),
+  Tuner(const TuneRequest& request, const ledger::Project& project, const host::Clock& clock,
+        const Machine& machine, TuneObserver& observer, Work& work, TuneSummary& summary)
+      : request_(request),
+        project_(project),
         clock_(clock),
-        runner_(*group.op, group.dtype, [&clock] { return seconds(clock.steady()); }) {
-    appender_.append(ledger::to_line(run, project.library));
+        machine_(machine),
+        observer_(observer),
+        summary_(summary),
+        work_(work),
+        isolation_(machine.start_worker, request.cell_timeout, isolation_hooks()),
+        guard_(meter(), request.guard_ceiling),
+        start_s_(now()) {}
+
+  void run(const std::string& commit) {
+    for (const Group& group : work_.groups) {
+      GroupState state;
+      state.group = &group;
+      state.op_work = &*std::find_if(work_.ops.begin(), work_.ops.end(),
+                                     [&](const OpWork& one) { return one.op == group.op; });
+      state.run = run_line(group, request_, summary_.run_id, commit, clock_);
+      groups_.push_back(std::move(state));
+    }
+    total_ = work_.plan.measure;
+    const bool complete = measure_lattice();
+    if (complete && !request_.only_named) refine();
+    for (const auto& [file, appender] : appenders_) appender->sync();
+    summary_.restarts = isolation_.restarts();
   }
 
-  /// Races a planned cell and appends its record.
-  ledger::Cell measure(const CellPlan& plan, TuneSummary& summary) {
+ private:
+  double now() const { return seconds(clock_.steady()); }
+
+  IsolationHooks isolation_hooks() {
+    IsolationHooks hooks;
+    hooks.restarted = [this](const std::string& how, const std::string&) {
+      observer_.worker_restarted(*event_, how);
+    };
+    hooks.eliminated = [this](int candidate, int round) {
+      const auto& names = candidates_of(*state_->group->op, state_->group->dtype);
+      observer_.eliminated(*event_, names.at(static_cast<std::size_t>(candidate)), round);
+    };
+    return hooks;
+  }
+
+  LoadMeter meter() {
+    LoadMeter meter = machine_.meter;
+    meter.own_seconds = [this] { return machine_.meter.own_seconds() + isolation_.cpu_seconds(); };
+    return meter;
+  }
+
+  ledger::Appender& appender(const std::filesystem::path& file) {
+    auto& one = appenders_[file];
+    if (one == nullptr) one = std::make_unique<ledger::Appender>(file);
+    return *one;
+  }
+
+  void write_run_line(GroupState& state) {
+    appender(state.op_work->file).append(ledger::to_line(state.run, project_.library));
+    state.has_run_line = true;
+  }
+
+  /// False when the run is to end.
+  bool goes_on() {
+    if (summary_.stopped) return false;
+    if (!observer_.stop_requested()) return true;
+    summary_.stopped = true;
+    return false;
+  }
+
+  bool measure_lattice() {
+    for (GroupState& state : groups_) {
+      for (const CellPlan& cell : state.group->cells) {
+        if (cell.action == Action::kSkip) continue;
+        if (!goes_on() || !measure(state, cell, 0)) return false;
+      }
+    }
+    return true;
+  }
+
+  /// Every cell that the ledger knows at the running tier or a better one, then this run's.
+  void start_refinement(GroupState& state) {
+    const Group& group = *state.group;
+    const auto op_axes = group.op->axes(group.dtype);
+    state.refinement.emplace(group.axes, parameters_of(request_.tier));
+    const auto add = [&](const ledger::Cell& cell) {
+      const auto key = CellKey::parse(cell.key);
+      try {
+        state.refinement->add(known_of(cell, in_axis_order(*key, op_axes, ""), request_.tier));
+      } catch (const std::invalid_argument&) {
+        // A record of other axes, or of a value that is gone: no end of any line.
+      }
+    };
+    const Stored& stored = state.op_work->stored;
+    if (stored.freshness) {
+      for (const std::int32_t record : stored.freshness->best()) {
+        const auto& cell = stored.ledger->cells()[static_cast<std::size_t>(record)];
+        if (cell.dtype != group.dtype_in_project || !is_measured(cell.tier)) continue;
+        if (cell.tier <= request_.tier) add(to_cell(*stored.ledger, cell, group.dtype));
+      }
+    }
+    for (const ledger::Cell& cell : state.records) add(cell);
+  }
+
+  bool is_available(const Group& group, const CellKey& key) const {
+    const OpSpec& op = *group.op;
+    const auto bytes = op.input_bytes(group.dtype, key);
+    constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+    return (op.grid_bytes <= 0 || bytes <= op.grid_bytes) &&
+           static_cast<double>(bytes) <= request_.cap_gib * kGib &&
+           op.max_dim(key) <= request_.max_dim;
+  }
+
+  /// Round by round over all groups: what ends early leaves no group far behind the others.
+  void refine() {
+    for (GroupState& state : groups_) start_refinement(state);
+    for (int round = 1;; ++round) {
+      bool any = false;
+      for (GroupState& state : groups_) {
+        if (state.refined_out) continue;
+        const Group& group = *state.group;
+        const auto cells =
+            state.refinement->next([&](const CellKey& key) { return is_available(group, key); });
+        if (state.refinement->capped()) {
+          summary_.capped = true;
+          state.refined_out = true;
+          observer_.refinement_capped(group.op->vocabulary.op, group.dtype);
+        }
+        if (cells.empty()) state.refined_out = true;
+        total_ += static_cast<int>(cells.size());
+        for (const CellKey& key : cells) {
+          if (request_.budget_s && now() - start_s_ > *request_.budget_s) {
+            summary_.budget_spent = true;
+            return;
+          }
+          const auto facts = facts_of(group, key, false, Stored{});
+          const auto plan = plan_cell(facts, {request_.tier, request_.max_dim, request_.cap_gib},
+                                      candidates_of(*group.op, group.dtype));
+          if (!goes_on() || !measure(state, plan, round)) return;
+          state.refinement->add(known_of(state.records.back(), key, request_.tier));
+          ++summary_.refined;
+          any = true;
+        }
+      }
+      if (!any) return;
+    }
+  }
+
+  race::CellRequest request_of(const CellPlan& plan, int round) const {
     race::CellRequest request;
     request.key = plan.key;
     request.tier = plan.tier;
     request.rules = parameters_of(plan.tier).rules;
+    request.round = round;
     request.candidates = plan.candidates;
     request.partial = plan.action == Action::kPartial;
-    auto result = runner_.run(request);
-    auto& cell = result.cell;
-    if (request.partial) {
-      const auto& before = group_.stored.at(plan.key.text());
-      const auto& stored = before.first;
-      const auto& changed = before.second;
-      cell = merge_partial(stored, cell, run_.candidates, [&](const ledger::Outcome& outcome) {
-        const std::string family(family_of(outcome.candidate));
-        return std::find(changed.begin(), changed.end(), family) == changed.end();
-      });
-    }
-    cell.run_id = run_.run_id;
-    cell.date = host::utc_date(clock_.now());
-    appender_.append(ledger::to_line(cell));
-    for (auto& audit : result.audits) {
-      audit.run_id = run_.run_id;
-      appender_.append(ledger::to_line(audit));
-    }
-    summary.probe_s += result.phases.probe_s;
-    summary.verify_s += result.phases.verify_s;
-    summary.warm_s += result.phases.warm_s;
-    summary.timing_s += result.phases.timing_s;
-    return cell;
+    return request;
   }
 
-  void sync() { appender_.sync(); }
+  /// What `work` gives on a quiet machine; nothing when the run is to end first.
+  template <class Measure>
+  auto undisturbed(const CellEvent& event, const Measure& measure)
+      -> std::optional<decltype(measure())> {
+    double waited_from = -1;
+    for (;;) {
+      const double began = now();
+      guard_.begin();
+      auto result = measure();
+      if (!request_.guard) return result;
+      const auto disturbance = guard_.end();
+      if (!guard_.disturbed(disturbance)) return result;
+      ++summary_.discards;
+      observer_.disturbed(event, disturbance, false);
+      if (waited_from < 0) waited_from = began;
+      const bool quiet = wait_for_quiet(event, waited_from);
+      summary_.guard_s += now() - began;
+      if (!quiet) return std::nullopt;
+    }
+  }
 
- private:
-  const Group& group_;
-  const ledger::Run& run_;
-  ledger::Appender appender_;
+  bool wait_for_quiet(const CellEvent& event, double waited_from) {
+    constexpr double kLook = 0.5;
+    for (;;) {
+      if (now() - waited_from > request_.guard_wait_s) {
+        summary_.stopped = true;
+        summary_.stop_reason =
+            fmt::format("the machine was busy for {:g} s", request_.guard_wait_s);
+        return false;
+      }
+      if (!goes_on()) return false;
+      guard_.begin();
+      machine_.sleep(kLook);
+      const auto disturbance = guard_.end();
+      if (!guard_.disturbed(disturbance)) return true;
+      observer_.disturbed(event, disturbance, true);
+    }
+  }
+
+  /// Races a planned cell and appends its record; false when the run is to end first.
+  bool measure(GroupState& state, const CellPlan& plan, int round) {
+    const Group& group = *state.group;
+    const std::string key = plan.key.text();
+    CellEvent event{group.op->vocabulary.op, group.dtype, key,    round,
+                    summary_.measured,       total_,      nullptr};
+    event_ = &event;
+    state_ = &state;
+    observer_.cell_started(event);
+    const auto request = request_of(plan, round);
+    auto raced =
+        undisturbed(event, [&] { return isolation_.measure(*group.op, group.dtype, request); });
+    if (!raced) return false;
+    summary_.probe_s += raced->phases.probe_s;
+    summary_.verify_s += raced->phases.verify_s;
+    summary_.warm_s += raced->phases.warm_s;
+    summary_.timing_s += raced->phases.timing_s;
+    record(state, request, *raced);
+    event.cell = &state.records.back();
+    observer_.cell_done(event);
+    ++summary_.measured;
+    return audit(state, plan, request, raced->cell, event);
+  }
+
+  void record(GroupState& state, const race::CellRequest& request, const race::CellResult& raced) {
+    ledger::Cell cell = raced.cell;
+    if (request.partial) {
+      const auto& [stored, changed] = state.group->stored.at(request.key.text());
+      cell = merge_partial(stored, cell, state.run.candidates,
+                           [&families = changed](const ledger::Outcome& outcome) {
+                             const std::string family(family_of(outcome.candidate));
+                             return std::find(families.begin(), families.end(), family) ==
+                                    families.end();
+                           });
+    }
+    cell.run_id = state.run.run_id;
+    cell.date = host::utc_date(clock_.now());
+    if (!state.has_run_line) write_run_line(state);
+    auto& file = appender(state.op_work->file);
+    file.append(ledger::to_line(cell));
+    for (ledger::Audit audit : raced.audits) {
+      audit.run_id = state.run.run_id;
+      file.append(ledger::to_line(audit));
+    }
+    if (request_.record_repetitions) record_repetitions(state, request, raced);
+    if (!cell.ranked.empty()) ++summary_.winners[std::string(family_of(cell.ranked.front()))];
+    for (const auto& outcome : cell.outcomes) {
+      if (outcome.status != ledger::Status::kBad && outcome.status != ledger::Status::kError) {
+        continue;
+      }
+      ++summary_.unusable[fmt::format("{} {}: {}", outcome.candidate,
+                                      ledger::status_name(outcome.status), outcome.reason)];
+    }
+    state.records.push_back(std::move(cell));
+  }
+
+  void record_repetitions(GroupState& state, const race::CellRequest& request,
+                          const race::CellResult& raced) {
+    if (repetitions_ == nullptr) {
+      repetitions_ = std::make_unique<RepetitionsFile>(
+          *request_.record_repetitions, *state.group->op, state.group->dtype, state.group->axes);
+    }
+    repetitions_->add(request.key, raced.repetitions);
+  }
+
+  /// Races a share of the cells again in a fresh process; false when the run is to end first.
+  bool audit(GroupState& state, const CellPlan& plan, const race::CellRequest& request,
+             const ledger::Cell& raced, const CellEvent& event) {
+    const bool timed = std::any_of(raced.outcomes.begin(), raced.outcomes.end(),
+                                   [](const ledger::Outcome& one) { return one.timed(); });
+    if (!timed) return true;
+    const bool first = !std::exchange(state.audited_first, true);
+    if (!is_audited(plan.key, parameters_of(plan.tier).audit_share, first)) return true;
+    const Group& group = *state.group;
+    const double began = now();
+    const double guarded = summary_.guard_s;
+    const auto fresh = undisturbed(
+        event, [&] { return isolation_.measure_fresh(*group.op, group.dtype, request); });
+    summary_.audit_s += now() - began - (summary_.guard_s - guarded);
+    if (!fresh) return false;
+    auto audit = compare_fresh(raced, *fresh ? &(*fresh)->cell : nullptr);
+    audit.run_id = state.run.run_id;
+    appender(state.op_work->file).append(ledger::to_line(audit));
+    ++summary_.audits[audit.verdict];
+    observer_.audited(event, audit);
+    if (audit.verdict.starts_with("mismatch") && state.run.worker != "fresh") {
+      // What a process did before changes what it measures: no more of that here.
+      isolation_.use_one_process_a_cell(group.op->vocabulary.op, group.dtype);
+      state.run.worker = "fresh";
+      write_run_line(state);
+    }
+    return true;
+  }
+
+  const TuneRequest& request_;
+  const ledger::Project& project_;
   const host::Clock& clock_;
-  race::Runner runner_;
+  const Machine& machine_;
+  TuneObserver& observer_;
+  TuneSummary& summary_;
+  Work& work_;
+  Isolation isolation_;
+  Guard guard_;
+  double start_s_;
+  int total_ = 0;
+  std::vector<GroupState> groups_;
+  std::map<std::filesystem::path, std::unique_ptr<ledger::Appender>> appenders_;
+  std::unique_ptr<RepetitionsFile> repetitions_;
+  const CellEvent* event_ = nullptr;  ///< of the cell in flight
+  GroupState* state_ = nullptr;
 };
 
 }  // namespace
+
+std::vector<NamedCell> parse_named_cells(std::string_view text, std::string_view file) {
+  std::vector<NamedCell> cells;
+  int number = 0;
+  for (const std::string_view line : split(text, '\n')) {
+    ++number;
+    const auto parts = words(line);
+    if (parts.empty() || parts[0].starts_with('#')) continue;
+    const std::string place = fmt::format("{}:{}", file, number);
+    if (parts.size() < 3) {
+      throw Error(place, "a line is <op> <dtype> <cell key>");
+    }
+    auto key = CellKey::parse(parts[2]);
+    if (!key) throw Error(place, key.reason());
+    cells.push_back({std::string(parts[0]), std::string(parts[1]), std::move(key).value()});
+  }
+  return cells;
+}
 
 void require_current_program(const OpSpec& op, const ledger::Project& project) {
   if (!project.has_sources()) return;
@@ -335,7 +706,7 @@ Plan make_plan(const TuneRequest& request, const ledger::Project& project) {
 }
 
 TuneSummary run_tune(const TuneRequest& request, const ledger::Project& project,
-                     const host::Clock& clock, const TuneHooks& hooks) {
+                     const host::Clock& clock, const Machine& machine, TuneObserver& observer) {
   const auto start = clock.steady();
   for (const OpSpec* op : request.ops) require_current_program(*op, project);
   const std::string commit = commit_text(request, project);
@@ -349,49 +720,18 @@ TuneSummary run_tune(const TuneRequest& request, const ledger::Project& project,
   }
 
   auto work = plan_work(request, project);
+  if (request.record_repetitions && work.groups.size() != 1) {
+    throw Error(request.record_repetitions->string(),
+                "repetitions of several ops or dtypes; a file takes those of one op and dtype");
+  }
   TuneSummary summary;
   summary.plan = work.plan;
   summary.device = this_cpu().text;
   summary.run_id =
       fmt::format("{}-{}-{}", host::utc_stamp(clock.now()), host::host_name(), host::process_id());
   for (const OpWork& op : work.ops) summary.ledgers.push_back(op.file);
-  if (hooks.planned) hooks.planned(work.plan);
-
-  const host::ScopedCore core;
-  for (const Group& group : work.groups) {
-    const auto op_work = std::find_if(work.ops.begin(), work.ops.end(),
-                                      [&](const OpWork& one) { return one.op == group.op; });
-    const auto run = run_line(group, request, summary.run_id, commit, clock);
-    std::optional<GroupTuner> tuner;
-    for (const CellPlan& cell : group.cells) {
-      if (cell.action == Action::kSkip) continue;
-      if (hooks.stop_requested && hooks.stop_requested()) {
-        summary.stopped = true;
-        break;
-      }
-      const std::string key = cell.key.text();
-      CellEvent event{group.op->vocabulary.op, group.dtype,       key,
-                      summary.measured,        work.plan.measure, nullptr};
-      if (hooks.cell_started) hooks.cell_started(event);
-      if (!tuner) tuner.emplace(group, op_work->file, run, project, clock);
-      const auto record = tuner->measure(cell, summary);
-      event.cell = &record;
-      if (hooks.cell_done) hooks.cell_done(event);
-      ++summary.measured;
-      if (!record.ranked.empty()) {
-        ++summary.winners[std::string(family_of(record.ranked.front()))];
-      }
-      for (const auto& outcome : record.outcomes) {
-        if (outcome.status != ledger::Status::kBad && outcome.status != ledger::Status::kError) {
-          continue;
-        }
-        ++summary.unusable[fmt::format("{} {}: {}", outcome.candidate,
-                                       ledger::status_name(outcome.status), outcome.reason)];
-      }
-    }
-    if (tuner) tuner->sync();
-    if (summary.stopped) break;
-  }
+  observer.planned(work.plan);
+  Tuner(request, project, clock, machine, observer, work, summary).run(commit);
   summary.seconds = seconds(clock.steady() - start);
   return summary;
 }

@@ -1,0 +1,110 @@
+#include "tune/worker.hh"
+
+#include <algorithm>
+#include <exception>
+#include <map>
+#include <utility>
+
+#include "furlong/error.hh"
+#include "host/affinity.hh"
+#include "host/core_load.hh"
+#include "host/subprocess.hh"
+#include "race/runner.hh"
+
+namespace furlong::tune {
+namespace {
+
+class ProcessWorker : public Worker {
+ public:
+  explicit ProcessWorker(const std::vector<std::string>& command) : process_(command) {}
+
+  WorkerAnswer run(const WorkRequest& request, std::chrono::milliseconds timeout,
+                   const OnEliminated& on_eliminated) override {
+    using Read = host::LineChannel::Read;
+    auto& channel = process_.channel();
+    if (!channel.write(to_line(request))) return ended(WorkerAnswer::End::kDied);
+    const auto deadline = std::chrono::steady_clock::now() + timeout;
+    for (;;) {
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+          deadline - std::chrono::steady_clock::now());
+      std::string line;
+      const Read read = channel.read(line, std::max(left, std::chrono::milliseconds(0)));
+      if (read == Read::kTimeout) {
+        process_.kill();
+        return ended(WorkerAnswer::End::kHung);
+      }
+      if (read == Read::kEnded) return ended(WorkerAnswer::End::kDied);
+      WorkerLine said;
+      try {
+        said = parse_worker_line(line);
+      } catch (const Error&) {
+        // A kernel that wrote into the channel is a kernel that destroys memory.
+        process_.kill();
+        process_.wait();
+        return {WorkerAnswer::End::kDied, {}, "wrote into the worker's channel"};
+      }
+      if (said.eliminated) {
+        if (on_eliminated) on_eliminated(said.eliminated->candidate, said.eliminated->round);
+      } else if (said.result) {
+        return {WorkerAnswer::End::kDone, std::move(*said.result), {}};
+      } else {
+        return {WorkerAnswer::End::kFailed, {}, said.failure};
+      }
+    }
+  }
+
+  double cpu_seconds() const override { return host::process_seconds(process_.pid()).value_or(0); }
+
+ private:
+  WorkerAnswer ended(WorkerAnswer::End end) { return {end, {}, process_.wait()}; }
+
+  host::Subprocess process_;
+};
+
+}  // namespace
+
+StartWorker process_workers(std::vector<std::string> command) {
+  return [command = std::move(command)] { return std::make_unique<ProcessWorker>(command); };
+}
+
+int serve_worker(const std::vector<const OpSpec*>& ops, int core, const host::Clock& clock) {
+  // Nine tenths: what is left keeps the machine, and the driver, alive.
+  if (!host::become_worker(host::memory_bytes() / 10 * 9)) return 1;
+  if (core >= 0 && !host::pin_to_core(core)) return 1;
+  host::LineChannel channel(host::Subprocess::kChannel);
+  const race::Now now = [&clock] { return std::chrono::duration<double>(clock.steady()).count(); };
+  std::map<std::pair<std::string, std::string>, std::unique_ptr<race::Runner>> runners;
+  std::string line;
+  while (channel.read(line, std::chrono::milliseconds(-1)) == host::LineChannel::Read::kLine) {
+    WorkerLine answer;
+    try {
+      auto request = parse_request(line);
+      const auto op = std::find_if(ops.begin(), ops.end(), [&](const OpSpec* one) {
+        return one->vocabulary.op == request.op;
+      });
+      if (op == ops.end()) throw Error(request.op, "no such op in the worker");
+      auto& runner = runners[{request.op, request.dtype}];
+      if (runner == nullptr) {
+        runner = std::make_unique<race::Runner>(**op, request.dtype, now);
+      }
+      for (std::size_t i = 0; i < request.ld.size(); ++i) {
+        runner->set_ld_verdict(static_cast<int>(i), request.ld[i]);
+      }
+      request.cell.on_eliminated = [&](int candidate, int round) {
+        channel.write(to_line(WorkerLine{WorkerLine::Eliminated{candidate, round}, {}, {}}));
+      };
+      WorkResult result;
+      result.cell = runner->run(request.cell);
+      for (std::size_t i = 0; i < request.ld.size(); ++i) {
+        result.ld.push_back(runner->ld_verdict(static_cast<int>(i)));
+      }
+      answer.result = std::move(result);
+    } catch (const std::exception& error) {
+      answer.failure = error.what();
+    }
+    if (!channel.write(to_line(answer))) return 0;
+  }
+  return 0;
+}
+
+}  // namespace furlong::tune

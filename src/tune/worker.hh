@@ -1,0 +1,54 @@
+// Workers: the processes that measure, so that a kernel can take down no more than its own.
+//
+// The driver talks to a Worker; a ProcessWorker is this program started again with the hidden
+// command `worker`, pinned to one core. Tests put a simulation in its place.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "furlong/op_spec.hh"
+#include "host/clock.hh"
+#include "tune/wire.hh"
+
+namespace furlong::tune {
+
+/// What came of one request.
+struct WorkerAnswer {
+  enum class End {
+    kDone,   ///< `result` holds
+    kDied,   ///< the process ended: `how` says how
+    kHung,   ///< no answer in time; the process was killed
+    kFailed  ///< an error that is no candidate's: `how` says which
+  };
+  End end = End::kDone;
+  WorkResult result;
+  std::string how;
+};
+
+using OnEliminated = std::function<void(int candidate, int round)>;
+
+/// One process. After any answer but kDone it is of no more use.
+class Worker {
+ public:
+  virtual ~Worker() = default;
+  virtual WorkerAnswer run(const WorkRequest& request, std::chrono::milliseconds timeout,
+                           const OnEliminated& on_eliminated) = 0;
+  /// CPU seconds it used so far.
+  virtual double cpu_seconds() const = 0;
+};
+
+using StartWorker = std::function<std::unique_ptr<Worker>()>;
+
+/// Starts `command` for each worker. Throws Error when it cannot be started.
+StartWorker process_workers(std::vector<std::string> command);
+
+/// The worker's side: answers requests on the channel until it closes. `core`: the one to pin to,
+/// or -1. Returns the exit code.
+int serve_worker(const std::vector<const OpSpec*>& ops, int core, const host::Clock& clock);
+
+}  // namespace furlong::tune
