@@ -49,9 +49,10 @@ class Problem {
   /// Empty = passed; else the reason (`residual`, `residual_nonfinite`, `info`, `red_zone`, ...).
   virtual std::string verify(int copy) = 0;
 
-  /// Checks every item of one copy against the reference, whatever the witness says; slow. The
-  /// driver asks only when a candidate disagrees with the witness, to learn which one is wrong. A
-  /// problem without such a check keeps the default: the witness is believed.
+  /// Checks every item of one copy against the reference, whatever the witness says; slow. Asked
+  /// once a cell, of the output that becomes the witness, and when a candidate disagrees with it, to
+  /// learn which one is wrong. A problem without such a check keeps the default: the witness is
+  /// believed.
   virtual std::string verify_every(int copy) { return verify(copy); }
 
   /// Keeps that copy's output as the witness: call after its verify() passed.

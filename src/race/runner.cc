@@ -62,13 +62,27 @@ class Session {
     }
     if (failure) return failure;
     const bool first = witness_ < 0;
-    if (first) adopt(candidate);
+    if (first) {
+      // All others are compared with it, so every item of it must be right, not a sample.
+      if (auto wrong = checked_every()) return wrong;
+      adopt(candidate);
+    }
     failure = checked_run(candidate);
     if (failure) {
       if (first) rebuild();
       return failure;
     }
     passed_.push_back(candidate);
+    return std::nullopt;
+  }
+
+  /// Checks the output of a run on copies [0, calls): a few of them, others each round.
+  std::optional<Failure> check_copies(int calls, int round) {
+    constexpr int kCopies = 3;
+    for (int k = 0; k < std::min(calls, kCopies); ++k) {
+      const int copy = (round * kCopies + k) % calls;
+      if (auto failure = checked([&] { return problem_->verify(copy); })) return failure;
+    }
     return std::nullopt;
   }
 
@@ -123,6 +137,7 @@ class Session {
     rebuild();
     problem_->restore(1);
     if (auto thrown = guarded([&] { problem_->run(candidate, 0, 1); })) return thrown;
+    if (auto wrong = checked([&] { return problem_->verify(0); })) return wrong;
     if (auto wrong = checked_every()) return wrong;
     adopt(candidate);
     recalled_.emplace_back(old, *fault);
@@ -212,8 +227,7 @@ class Cell {
 
   void fail_recalled(Session& session) {
     for (const auto& [number, failure] : session.take_recalled()) {
-      const auto found = std::find(request_.candidates.begin(), request_.candidates.end(), number);
-      fail(static_cast<int>(found - request_.candidates.begin()), failure);
+      fail(position_of(number), failure);
     }
   }
 
@@ -242,6 +256,11 @@ class Cell {
     }
   }
 
+  int position_of(int number) const {
+    const auto found = std::find(request_.candidates.begin(), request_.candidates.end(), number);
+    return static_cast<int>(found - request_.candidates.begin());
+  }
+
   void verify_ld() {
     std::vector<int> unknown;
     for (const int i : live_) {
@@ -266,9 +285,7 @@ class Cell {
       }
     }
     for (const auto& [number, failure] : failures) {
-      const auto found = std::find(request_.candidates.begin(), request_.candidates.end(), number);
-      fail(static_cast<int>(found - request_.candidates.begin()),
-           {failure.status, "ld: " + failure.reason});
+      fail(position_of(number), {failure.status, "ld: " + failure.reason});
     }
     for (const int i : unknown) audited_.push_back(i);
   }
@@ -337,6 +354,15 @@ class Cell {
           const int i = original(position);
           const auto seconds = interval(i);
           if (!seconds) return std::nullopt;
+          // No time counts whose output is wrong.
+          const double checked_from = now_();
+          const auto failure = session_.check_copies(calls(i), round);
+          result_.phases.verify_s += now_() - checked_from;
+          result_.phases.timing_s -= now_() - checked_from;
+          if (failure) {
+            fail(i, *failure);
+            return std::nullopt;
+          }
           const double ms = *seconds * 1e3 / calls(i);
           result_.repetitions.push_back({candidate(i), round, ms});
           return ms;

@@ -1,0 +1,239 @@
+#include "tune/isolate.hh"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+#include "furlong/error.hh"
+#include "support/fault_op.hh"
+
+namespace furlong::tune {
+namespace {
+
+using testing::Fault;
+using testing::FaultWorld;
+using testing::is_correct;
+using Status = ledger::Status;
+using std::chrono::milliseconds;
+
+/// Runs cells in this process and pretends to die with its fatal candidates.
+class SimulatedWorker : public Worker {
+ public:
+  struct Shared {
+    FaultWorld world;
+    OpSpec spec;
+    double now = 0;
+    Fault died = Fault::kNone;
+    int started = 0;
+
+    explicit Shared(std::vector<testing::FaultCandidate> candidates) {
+      world.candidates = std::move(candidates);
+      world.spend = [this](double seconds) { now += seconds; };
+      world.fatal = [this](Fault fault) {
+        died = fault;
+        throw 1;
+      };
+      spec = testing::fault_spec(world);
+    }
+
+    StartWorker start() {
+      return [this] {
+        ++started;
+        world.calls.assign(world.candidates.size(), 0);
+        return std::make_unique<SimulatedWorker>(*this);
+      };
+    }
+  };
+
+  explicit SimulatedWorker(Shared& shared) : shared_(shared) {}
+
+  WorkerAnswer run(const WorkRequest& sent, milliseconds, const OnEliminated&) override {
+    const WorkRequest request = parse_request(to_line(sent));
+    shared_.died = Fault::kNone;
+    race::Runner runner(shared_.spec, request.dtype, [this] { return shared_.now; },
+                        {.warm_up_s = 1e-4});
+    for (std::size_t i = 0; i < request.ld.size(); ++i) {
+      runner.set_ld_verdict(static_cast<int>(i), request.ld[i]);
+    }
+    WorkResult result;
+    result.cell = runner.run(request.cell);
+    if (shared_.died == Fault::kHangs) return {WorkerAnswer::End::kHung, {}, "SIGKILL"};
+    if (shared_.died != Fault::kNone) return {WorkerAnswer::End::kDied, {}, "SIGSEGV"};
+    for (std::size_t i = 0; i < request.ld.size(); ++i) {
+      result.ld.push_back(runner.ld_verdict(static_cast<int>(i)));
+    }
+    // Through the wire, as a real worker's.
+    auto line = parse_worker_line(to_line(WorkerLine{{}, result, {}}));
+    return {WorkerAnswer::End::kDone, std::move(*line.result), {}};
+  }
+  double cpu_seconds() const override { return 1; }
+
+ private:
+  Shared& shared_;
+};
+
+race::CellRequest request_of(int n, std::size_t candidates) {
+  race::CellRequest request;
+  request.key = CellKey::parse("n=" + std::to_string(n) + ",batch=16").value();
+  for (std::size_t i = 0; i < candidates; ++i) request.candidates.push_back(static_cast<int>(i));
+  return request;
+}
+
+const ledger::Outcome& outcome(const race::CellResult& result, const std::string& name) {
+  for (const auto& one : result.cell.outcomes) {
+    if (one.candidate == name) return one;
+  }
+  throw std::runtime_error("no outcome of " + name);
+}
+
+TEST(Isolation, ACrashCostsOneCandidateNotTheCell) {
+  SimulatedWorker::Shared shared(
+      {{"good", 30e-6}, {"crash", 1e-6, Fault::kSegfault}, {"better", 20e-6}});
+  std::vector<std::string> losses;
+  Isolation isolation(
+      shared.start(), milliseconds(1000),
+      {[&](const std::string& how, const std::string&) { losses.push_back(how); }, {}});
+  const auto result = isolation.measure(shared.spec, "float", request_of(4, 3));
+  EXPECT_EQ(result.cell.ranked.front(), "better");
+  EXPECT_EQ(outcome(result, "crash").status, Status::kError);
+  EXPECT_EQ(outcome(result, "crash").reason, "crashed: SIGSEGV");
+  EXPECT_EQ(outcome(result, "crash").hash, "0badcafe");
+  EXPECT_EQ(outcome(result, "good").status, Status::kEliminated);
+  // Twice together, then alone.
+  EXPECT_EQ(losses.size(), 3u);
+  EXPECT_EQ(isolation.restarts(), 3);
+}
+
+TEST(Isolation, AHangIsTold) {
+  SimulatedWorker::Shared shared({{"good", 30e-6}, {"hang", 1e-6, Fault::kHangs}});
+  Isolation isolation(shared.start(), milliseconds(1500), {});
+  const auto result = isolation.measure(shared.spec, "float", request_of(4, 2));
+  EXPECT_EQ(outcome(result, "hang").reason, "timed out: no answer within 1.5 s");
+  EXPECT_EQ(result.cell.ranked.front(), "good");
+}
+
+TEST(Isolation, TwoCellsBenchFiveDrop) {
+  SimulatedWorker::Shared shared({{"good", 30e-6}, {"crash", 1e-6, Fault::kSegfault}});
+  Isolation isolation(shared.start(), milliseconds(1000), {});
+  std::vector<int> losses;
+  std::string reason;
+  for (int cell = 0; cell < 7; ++cell) {
+    const int before = isolation.restarts();
+    const auto result = isolation.measure(shared.spec, "float", request_of(1 + cell, 2));
+    EXPECT_EQ(result.cell.ranked, std::vector<std::string>{"good"});
+    EXPECT_EQ(outcome(result, "crash").status, Status::kError);
+    reason = outcome(result, "crash").reason;
+    losses.push_back(isolation.restarts() - before);
+  }
+  EXPECT_EQ(losses, (std::vector<int>{3, 3, 1, 1, 1, 0, 0}));
+  EXPECT_TRUE(reason.starts_with("dropped: ")) << reason;
+  // Another dtype starts anew.
+  isolation.measure(shared.spec, "double", request_of(1, 2));
+  EXPECT_EQ(isolation.restarts(), 12);
+}
+
+TEST(Isolation, ABenchedCandidateThatSurvivesAloneRacesAgain) {
+  SimulatedWorker::Shared shared({{"good", 30e-6}, {"moody", 10e-6, Fault::kSegfault}});
+  Isolation isolation(shared.start(), milliseconds(1000), {});
+  for (int cell = 0; cell < 2; ++cell) {
+    isolation.measure(shared.spec, "float", request_of(1 + cell, 2));
+  }
+  shared.world.candidates[1].fault = Fault::kNone;
+  EXPECT_EQ(isolation.measure(shared.spec, "float", request_of(8, 2)).cell.ranked.front(), "moody");
+  // Its streak is over: it takes two cells to be benched again.
+  shared.world.candidates[1].fault = Fault::kSegfault;
+  const int before = isolation.restarts();
+  isolation.measure(shared.spec, "float", request_of(9, 2));
+  EXPECT_EQ(isolation.restarts() - before, 3);
+}
+
+TEST(Isolation, NobodyIsLeft) {
+  SimulatedWorker::Shared shared({{"a", 1e-6, Fault::kSegfault}, {"b", 1e-6, Fault::kHangs}});
+  Isolation isolation(shared.start(), milliseconds(1000), {});
+  const auto result = isolation.measure(shared.spec, "float", request_of(4, 2));
+  EXPECT_TRUE(result.cell.ranked.empty());
+  ASSERT_EQ(result.cell.outcomes.size(), 2u);
+  for (const auto& one : result.cell.outcomes) EXPECT_EQ(one.status, Status::kError);
+  EXPECT_EQ(result.cell.key, "n=4,batch=16");
+  EXPECT_EQ(isolation.measure_fresh(shared.spec, "float", request_of(4, 2)), std::nullopt);
+}
+
+TEST(Isolation, OneProcessACell) {
+  SimulatedWorker::Shared shared({{"good", 30e-6}, {"other", 20e-6}});
+  Isolation isolation(shared.start(), milliseconds(1000), {});
+  for (int cell = 0; cell < 3; ++cell) {
+    isolation.measure(shared.spec, "float", request_of(4 + cell, 2));
+  }
+  EXPECT_EQ(shared.started, 1);
+  isolation.use_one_process_a_cell("fault", "float");
+  for (int cell = 0; cell < 3; ++cell) {
+    isolation.measure(shared.spec, "float", request_of(4 + cell, 2));
+  }
+  EXPECT_EQ(shared.started, 4);
+}
+
+TEST(Isolation, AFailureThatIsNoCandidatesIsThrown) {
+  class Failing : public Worker {
+    WorkerAnswer run(const WorkRequest&, milliseconds, const OnEliminated&) override {
+      return {WorkerAnswer::End::kFailed, {}, "no such cell"};
+    }
+    double cpu_seconds() const override { return 0; }
+  };
+  SimulatedWorker::Shared shared({{"good", 30e-6}});
+  Isolation isolation([] { return std::make_unique<Failing>(); }, milliseconds(1000), {});
+  EXPECT_THROW(isolation.measure(shared.spec, "float", request_of(4, 1)), Error);
+}
+
+std::string faults_text(const std::vector<testing::FaultCandidate>& candidates) {
+  std::string text;
+  for (const auto& one : candidates) text += std::to_string(static_cast<int>(one.fault)) + " ";
+  return text;
+}
+
+// 10,000 faults: none is ranked first, or at all, unless it is right, and every cell is recorded.
+TEST(Isolation, NoFaultIsEverRankedFirst) {
+  std::mt19937_64 random(20261201);
+  int injected = 0;
+  std::set<Fault> seen;
+  while (injected < 10'000) {
+    std::vector<testing::FaultCandidate> candidates;
+    const std::size_t count = 2 + random() % 6;
+    for (std::size_t c = 0; c < count; ++c) {
+      const auto fault = static_cast<Fault>(random() % testing::kFaultCount);
+      // A wrong candidate is often the fastest: that is what must not matter.
+      const double cost = is_correct(fault) ? 20e-6 + 1e-6 * static_cast<double>(random() % 20)
+                                            : 5e-6 + 1e-6 * static_cast<double>(random() % 40);
+      candidates.push_back({"c" + std::to_string(c), cost, fault});
+    }
+    SimulatedWorker::Shared shared(candidates);
+    Isolation isolation(shared.start(), milliseconds(1000), {});
+    for (int cell = 0; cell < 3; ++cell) {
+      const auto request = request_of(1 << cell, count);
+      const auto result = isolation.measure(shared.spec, "float", request);
+      ASSERT_EQ(result.cell.outcomes.size(), count);
+      for (std::size_t c = 0; c < count; ++c) {
+        const Fault fault = candidates[c].fault;
+        const auto& one = result.cell.outcomes[c];
+        ASSERT_EQ(one.candidate, candidates[c].name);
+        if (is_correct(fault)) {
+          ASSERT_TRUE(one.status == Status::kOk || one.status == Status::kEliminated)
+              << one.candidate << ": " << one.reason << " beside " << faults_text(candidates);
+          continue;
+        }
+        seen.insert(fault);
+        ++injected;
+        const auto& ranked = result.cell.ranked;
+        // A candidate that breaks while it is timed keeps no rank either.
+        ASSERT_EQ(std::count(ranked.begin(), ranked.end(), one.candidate), 0)
+            << "fault " << static_cast<int>(fault);
+        ASSERT_TRUE(one.status == Status::kBad || one.status == Status::kError)
+            << "fault " << static_cast<int>(fault);
+      }
+    }
+  }
+  EXPECT_EQ(static_cast<int>(seen.size()), testing::kFaultCount - 3);
+}
+
+}  // namespace
+}  // namespace furlong::tune
