@@ -69,6 +69,13 @@ int import_kernel_tuner(const Options& options, const std::string& argv) {
   auto ledgers = tune::import_ledgers(spaces, dtype);
   std::string repetitions;
   if (options.reps) repetitions = tune::repetitions_text(spaces, dtype);
+  const auto file_of = [&](const tune::ImportedLedger& one) {
+    if (!options.folder) return project.ledger_file(one.op, one.device);
+    return std::filesystem::path(*options.folder) / fmt::format("{}.{}.jsonl", one.op, one.device);
+  };
+  // Every ledger is read before the first one is touched.
+  std::vector<bool> known;
+  for (const auto& one : ledgers) known.push_back(is_there(file_of(one), one, project));
 
   nlohmann::ordered_json imported = nlohmann::ordered_json::array();
   report::TextTable rows({{"ledger"},
@@ -78,13 +85,10 @@ int import_kernel_tuner(const Options& options, const std::string& argv) {
                           {"skipped", Align::kRight},
                           {"error", Align::kRight},
                           {"winner"}});
-  for (auto& one : ledgers) {
-    const std::filesystem::path file = options.folder
-                                           ? std::filesystem::path(*options.folder) /
-                                                 fmt::format("{}.{}.jsonl", one.op, one.device)
-                                           : project.ledger_file(one.op, one.device);
-    const bool known = is_there(file, one, project);
-    if (known) {
+  for (std::size_t i = 0; i < ledgers.size(); ++i) {
+    tune::ImportedLedger& one = ledgers[i];
+    const std::filesystem::path file = file_of(one);
+    if (known[i]) {
       note(fmt::format("furlong: {} holds run {} already; nothing was added to it", file.string(),
                        one.run.run_id));
     } else {
@@ -99,7 +103,7 @@ int import_kernel_tuner(const Options& options, const std::string& argv) {
                 std::to_string(count(cell, Status::kError)), winner.empty() ? "-" : winner});
       imported.push_back({{"ledger", file.string()},
                           {"run_id", one.run.run_id},
-                          {"added", !known},
+                          {"added", !known[i]},
                           {"op", one.op},
                           {"device", one.device},
                           {"dtype", dtype},
