@@ -69,6 +69,7 @@ TEST(Gzip, StopsAtTheLimit) {
   EXPECT_NE(error_of(packed(std::string(1 << 20, 'x')), 1000).find("1000 bytes are allowed"),
             std::string::npos);
   EXPECT_EQ(gunzip(packed("1234"), "a.gz", 4), "1234");
+  EXPECT_NE(error_of(packed("12345"), 4).find("4 bytes are allowed"), std::string::npos);
 }
 
 }  // namespace

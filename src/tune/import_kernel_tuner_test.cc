@@ -153,6 +153,25 @@ TEST(ImportKernelTuner, BadInputIsAnErrorThatSaysWhere) {
   EXPECT_NE(error_of(unit, named("add", "card", "n=7")).find("timeunit"), std::string::npos);
 }
 
+TEST(ImportKernelTuner, DamageIsAnErrorOrASpaceThatHolds) {
+  const ImportNames names = named("add", "card", "n=7");
+  for (const std::string& whole : {cache(kTwo), kT4}) {
+    for (std::size_t at = 0; at < whole.size(); ++at) {
+      EXPECT_NE(error_of(whole.substr(0, at), names), "no error") << at;
+      for (const char other : {'"', '}', '0', '\0', '\xff'}) {
+        std::string damaged = whole;
+        damaged[at] = other;
+        try {
+          const auto space = read_kernel_tuner(damaged, "f", names);
+          ASSERT_FALSE(import_ledgers({space}, "float").front().cells.empty());
+          parse_recording(repetitions_text({space}, "float"), "reps");
+        } catch (const Error&) {
+        }
+      }
+    }
+  }
+}
+
 TEST(ImportKernelTuner, OneRunAnOpAndDevice) {
   const std::string more = R"("1,2": {"x": 1, "y": 2, "time": 4.05},
       "9,9": {"x": 9, "y": 9, "time": 4.0}, "8,8": {"x": 8, "y": 8, "time": 1e20})";

@@ -61,6 +61,16 @@ TEST(Winners, AStrategySeesHalfAndTheOtherHalfJudges) {
   EXPECT_THROW(judge(Runs{}, strategies(), Shuffle::kApart, 1, 1), std::invalid_argument);
 }
 
+TEST(Winners, WhatWasShownDoesNotJudge) {
+  // Who saw the slow run of the first candidate knows that its fast one is left to judge.
+  const Strategy opposite = {"opposite",
+                             [](int, const race::Feed& feed) { return *feed(0, 0) > 5 ? 0 : 1; }};
+  const auto report =
+      judge(Runs{{1, 9}, {5, 5}}, std::vector<Strategy>{opposite}, Shuffle::kApart, 20, 1).front();
+  EXPECT_EQ(report.regret, 0);
+  EXPECT_EQ(report.flips, 0);
+}
+
 TEST(Winners, EveryStrategyFindsAClearWinner) {
   Runs runs;
   for (int c = 0; c < 40; ++c) runs.emplace_back(32, c == 23 ? 1.0 : 2.0 + c);
