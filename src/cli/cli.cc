@@ -120,6 +120,7 @@ int run(int argc, const char* const* argv, const std::vector<const OpSpec*>& ops
   add_migrate(root, context);
   add_rehash(root, context);
   add_worker(root, context);
+  add_import(root, context);
 
   try {
     if (argc > 1 && argv[1][0] != '-') {

@@ -69,5 +69,6 @@ void add_why(CLI::App& root, Context& context);
 void add_migrate(CLI::App& root, Context& context);
 void add_rehash(CLI::App& root, Context& context);
 void add_worker(CLI::App& root, Context& context);
+void add_import(CLI::App& root, Context& context);
 
 }  // namespace furlong::cli

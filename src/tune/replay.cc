@@ -107,6 +107,9 @@ class Reader {
     const std::string candidates = text_of(object, "candidates");
     for (const auto name : split(candidates, '|')) {
       if (name.empty()) fail("an empty candidate; spellings separated by | are allowed");
+      if (!candidate_index_.emplace(name, recording_.candidates.size()).second) {
+        fail("candidate " + furlong::quoted(name) + " stands twice; once is allowed");
+      }
       recording_.candidates.emplace_back(name);
     }
     const std::string axes = text_of(object, "axes");
@@ -143,9 +146,8 @@ class Reader {
   void read_repetition(const Json& object) {
     RecordedCell& cell = cell_of(text_of(object, "key"));
     const std::string name = text_of(object, "cand");
-    const auto& candidates = recording_.candidates;
-    const auto found = std::find(candidates.begin(), candidates.end(), name);
-    if (found == candidates.end())
+    const auto found = candidate_index_.find(name);
+    if (found == candidate_index_.end())
       fail("unknown candidate " + furlong::quoted(name) + "; see the meta line");
     RecordedTime time;
     time.pass = int_of(object, "pass", 1);
@@ -153,7 +155,7 @@ class Reader {
     const Json& ms = field(object, "ms");
     if (!ms.is_number() || !(ms.get<double>() > 0)) fail("bad ms; a number > 0 is allowed");
     time.ms = ms.get<double>();
-    cell.times[static_cast<std::size_t>(found - candidates.begin())].push_back(time);
+    cell.times[found->second].push_back(time);
   }
 
   RecordedCell& cell_of(const std::string& text) {
@@ -186,6 +188,7 @@ class Reader {
   std::string file_;
   int line_ = 0;
   bool has_meta_ = false;
+  std::unordered_map<std::string, std::size_t> candidate_index_;
   Recording recording_;
 };
 

@@ -140,6 +140,9 @@ TEST(Replay, MalformedRecordingsNameTheLine) {
   EXPECT_EQ(error_of("").substr(0, 8), "reps:1: ");
   EXPECT_EQ(error_of(rep("n=4", "a", 1, 0, 1)).substr(0, 8), "reps:1: ");
   EXPECT_EQ(error_of(kMeta + kMeta).substr(0, 8), "reps:2: ");
+  std::string twice = kMeta;
+  twice.replace(twice.find("a|b"), 3, "a|a");
+  EXPECT_EQ(error_of(twice).substr(0, 8), "reps:1: ");
   EXPECT_EQ(error_of(kMeta + "{\n").substr(0, 8), "reps:2: ");
   EXPECT_EQ(error_of(kMeta + "7\n").substr(0, 8), "reps:2: ");
   EXPECT_EQ(error_of(kMeta + rep("n=4", "c", 1, 0, 1)).substr(0, 8), "reps:2: ");
