@@ -12,7 +12,7 @@ set -euo pipefail
 build=(
   g++ cmake ninja-build pkg-config git ca-certificates
   libfmt-dev libcli11-dev zlib1g-dev libsimdjson-dev nlohmann-json3-dev libtomlplusplus-dev
-  libssl-dev libgit2-dev libhwy-dev libopenblas-pthread-dev
+  libssl-dev libgit2-dev libprotobuf-dev protobuf-compiler libhwy-dev libopenblas-pthread-dev
 )
 test=(
   ccache python3 clang clang-format libgtest-dev librapidcheck-dev libbenchmark-dev
