@@ -15,6 +15,7 @@
 
 #include "base/number.hh"
 #include "base/text.hh"
+#include "furlong/error.hh"
 #include "verdict/autotune.pb.h"
 #include "verdict/messages.hh"
 #include "verdict/verdict_file.hh"
@@ -449,6 +450,9 @@ std::int64_t Verdict::split_k() const {
 }
 
 std::string Verdict::result_text() const {
+  if (!has_no_unknown_fields(entry_->result())) {
+    throw Error("a result holds fields that have no name here; only a binary file can keep them");
+  }
   std::string text;
   google::protobuf::TextFormat::PrintToString(entry_->result(), &text);
   return text;

@@ -101,7 +101,8 @@ class Verdict {
   bool says_num_ctas() const;
   std::int64_t split_k() const;
 
-  /// The result alone, as text or bytes: the content of a file of a per-computation folder.
+  /// The result alone as text: the content of a file of a per-computation folder. Error when it has
+  /// fields that text cannot name.
   std::string result_text() const;
 
   /// The message behind it, for the parts of this library that write files.
