@@ -118,6 +118,7 @@ int run(int argc, const char* const* argv, const std::vector<const OpSpec*>& ops
   add_replay(root, context);
   add_why(root, context);
   add_migrate(root, context);
+  add_verdicts(root, context);
 
   try {
     if (argc > 1 && argv[1][0] != '-') {
