@@ -3,7 +3,8 @@
 # Two components, each with its own file of targets, so that a program that only calls tuned ops
 # needs none of the tools' libraries:
 #   call  furlong::base vocabulary table select blas        (always there)
-#   tune  furlong::host ledger verdict race tune report cli blas_spec  (find_package(furlong COMPONENTS tune))
+#   tune  furlong::host ledger verdict race tune report cli blas_spec
+#         (find_package(furlong COMPONENTS tune))
 include(CMakePackageConfigHelpers)
 
 set(furlong_public_headers
