@@ -13,6 +13,7 @@
 #include "furlong/error.hh"
 #include "host/files.hh"
 #include "report/text_table.hh"
+#include "verdict/computation.hh"
 #include "verdict/device_line.hh"
 #include "verdict/folder.hh"
 #include "verdict/lint.hh"
@@ -27,7 +28,7 @@ using verdict::Verdict;
 using verdict::VerdictFile;
 
 std::string computation_line(std::string_view computation) {
-  return quoted(computation);
+  return verdict::summarize(computation).line;
 }
 
 std::string time_text(const Verdict& verdict) {

@@ -37,6 +37,12 @@ verdict::CompareOptions compare_options(const DiffOptions& options) {
     compare.match = verdict::Match::kExact;
   } else if (options.match == "computation") {
     compare.match = verdict::Match::kComputation;
+  } else if (options.match == "shape") {
+    compare.match = verdict::Match::kShape;
+    const auto ignore = verdict::IgnoreList::parse(options.ignore);
+    if (!ignore) throw UsageError("--ignore: " + ignore.reason());
+    compare.ignore = *ignore;
+    return compare;
   } else {
     throw UsageError(fmt::format("--match: {}; exact, computation and shape are allowed",
                                  quoted(options.match)));

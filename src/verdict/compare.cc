@@ -24,26 +24,43 @@ std::string version_text(const Verdict& verdict) {
   return version ? std::to_string(*version) : "";
 }
 
-std::string join_key(const Item& item, const CompareOptions& options) {
-  if (item.bare) return join_parts({item.file});
-  const auto& verdict = item.verdict;
-  switch (options.match) {
-    case Match::kExact:
-      return join_parts(
-          {item.file, verdict.device(), verdict.computation(), version_text(verdict)});
-    case Match::kComputation:
-      return join_parts({item.file, verdict.computation()});
-    case Match::kShape:
-      break;
+/// Join keys of one comparison; a computation's shape is worked out once.
+class JoinKeys {
+ public:
+  explicit JoinKeys(const CompareOptions& options) : options_(options) {
+    std::string items = IgnoreList::harmless().text();
+    if (!options.ignore.items().empty()) items.append(",").append(options.ignore.text());
+    ignore_ = *IgnoreList::parse(items);
   }
-  std::string device = verdict.device();
-  if (options.ignore_device) {
-    device.clear();
-  } else if (options.ignore_dnn) {
-    device = without_clauses(device, {"DNN version"});
+
+  std::string of(const Item& item) {
+    if (item.bare) return join_parts({item.file});
+    const auto& verdict = item.verdict;
+    switch (options_.match) {
+      case Match::kExact:
+        return join_parts(
+            {item.file, verdict.device(), verdict.computation(), version_text(verdict)});
+      case Match::kComputation:
+        return join_parts({item.file, verdict.computation()});
+      case Match::kShape:
+        break;
+    }
+    std::string device = verdict.device();
+    if (ignore_.contains("device")) {
+      device.clear();
+    } else if (ignore_.contains("dnn")) {
+      device = without_clauses(device, {"DNN version"});
+    }
+    const auto [shape, is_new] = shapes_.try_emplace(verdict.computation());
+    if (is_new) shape->second = shape_key(verdict.computation(), ignore_);
+    return join_parts({item.file, device, shape->second});
   }
-  return join_parts({item.file, device, options.shape_of(verdict.computation())});
-}
+
+ private:
+  const CompareOptions& options_;
+  IgnoreList ignore_;
+  std::unordered_map<std::string, std::string> shapes_;
+};
 
 bool same_key(const Item& a, const Item& b) {
   return a.verdict.device() == b.verdict.device() &&
@@ -153,18 +170,16 @@ const Verdict& Row::any() const {
 
 Comparison compare(std::span<const Source> sources, const CompareOptions& options) {
   if (sources.size() < 2) throw std::invalid_argument("a comparison has at least two sources");
-  if (options.match == Match::kShape && !options.shape_of) {
-    throw std::invalid_argument("a comparison by shape needs shape_of");
-  }
   if (!(options.noise >= 0)) throw std::invalid_argument("a noise floor is a number >= 0");
   Comparison comparison;
   auto& rows = comparison.rows;
+  JoinKeys keys(options);
   std::unordered_map<std::string, std::vector<std::size_t>> rows_of_key;
   for (std::size_t s = 0; s < sources.size(); ++s) {
     std::vector<const Item*> rest;
     std::vector<std::vector<std::size_t>*> rows_of_rest;
     for (const auto& item : sources[s].items) {
-      auto& known = rows_of_key[join_key(item, options)];
+      auto& known = rows_of_key[keys.of(item)];
       const auto same = std::find_if(known.begin(), known.end(), [&](std::size_t at) {
         const auto& items = rows[at].items;
         return items[s] == nullptr &&

@@ -6,13 +6,13 @@
 // values out; the rows point into the sources, which must outlive them.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "verdict/computation.hh"
 #include "verdict/verdict.hh"
 
 namespace furlong::verdict {
@@ -39,12 +39,9 @@ enum class Match {
 
 struct CompareOptions {
   Match match = Match::kExact;
-  /// Of kShape: also ignore the device line, or only its DNN version. The entry version never
-  /// counts.
-  bool ignore_device = false;
-  bool ignore_dnn = false;
-  /// Of kShape: what stands for a computation.
-  std::function<std::string(std::string_view)> shape_of;
+  /// Of kShape: what else does not count. `device` is the device line, `dnn` its DNN version. The
+  /// entry version and the harmless drift of printed text (IgnoreList::harmless) never count.
+  IgnoreList ignore;
   /// A time differs when the larger is beyond the smaller by more than this share.
   double noise = 0.30;
 };
@@ -94,8 +91,8 @@ struct Comparison {
   std::size_t metadata = 0;
 };
 
-/// At least two sources. std::invalid_argument for fewer, for kShape without `shape_of`, and for a
-/// noise that is negative or no number.
+/// At least two sources. std::invalid_argument for fewer, and for a noise that is negative or no
+/// number.
 Comparison compare(std::span<const Source> sources, const CompareOptions& options);
 
 }  // namespace furlong::verdict

@@ -96,17 +96,47 @@ TEST(compare, by_computation_and_by_shape) {
   EXPECT_EQ(comparison.rows[0].joined_by, "computation; device, entry version differ");
 
   options.match = Match::kShape;
-  EXPECT_THROW(compare(sources, options), std::invalid_argument);
-  options.shape_of = [](std::string_view text) { return text == "X" ? "x" : std::string(text); };
   comparison = compare(sources, options);
   ASSERT_EQ(comparison.rows.size(), 3U);
   EXPECT_EQ(comparison.rows[1].joined_by, "shape; entry version differs");
   EXPECT_TRUE(comparison.rows[1].winner_differs());
-  options.ignore_device = true;
-  comparison = compare(sources, options);
-  ASSERT_EQ(comparison.rows.size(), 2U);
-  EXPECT_EQ(comparison.rows[1].joined_by, "shape; device, printed text differ");
   EXPECT_THROW(compare(std::span(sources).first(1), {}), std::invalid_argument);
+}
+
+TEST(compare, by_shape_over_drift_of_the_printed_text) {
+  FURLONG_NEEDS_SHARED("real/xla");
+  const auto before = load_verdicts(
+      xla_folder() /
+      "2024-07-20_d669e2bcd6__xla_service_gpu__gpu_compiler_test_autotune_db.textproto");
+  const auto after = load_verdicts(
+      xla_folder() /
+      "2024-08-02_feb1231a1c__xla_service_gpu__gpu_compiler_test_autotune_db.textproto");
+  const std::vector<Source> sources{source_of("before", before.verdicts()),
+                                    source_of("after", after.verdicts())};
+  EXPECT_GT(compare(sources, {}).incomplete, 0U);
+  CompareOptions options;
+  options.match = Match::kShape;
+  const auto comparison = compare(sources, options);
+  EXPECT_EQ(comparison.incomplete, 0U);
+  EXPECT_EQ(comparison.rows.size(), before.size());
+  EXPECT_TRUE(std::any_of(comparison.rows.begin(), comparison.rows.end(), [](const Row& row) {
+    return row.joined_by == "shape; printed text differs";
+  }));
+  // The same device, but for its DNN version.
+  const auto with_dnn = load_verdicts(
+      xla_folder() /
+      "2025-09-12_9b1dd1817c__xla_service_gpu__gpu_compiler_test_autotune_db.textproto");
+  const auto without_dnn = load_verdicts(
+      xla_folder() /
+      "2025-05-05_03d995ffbc__xla_service_gpu__gpu_compiler_test_autotune_db.textproto");
+  const std::vector<Source> versions{source_of("before", without_dnn.verdicts()),
+                                     source_of("after", with_dnn.verdicts())};
+  const auto strict = compare(versions, options);
+  options.ignore = *IgnoreList::parse("dnn");
+  const auto lenient = compare(versions, options);
+  EXPECT_LT(lenient.incomplete, strict.incomplete);
+  options.ignore = *IgnoreList::parse("device");
+  EXPECT_LE(compare(versions, options).incomplete, lenient.incomplete);
 }
 
 TEST(compare, equal_keys_meet_first) {

@@ -110,7 +110,7 @@ double line_distance(const std::vector<LineDifference>& differences) {
   return distance;
 }
 
-Window differing_window(std::string_view a, std::string_view b, std::size_t width) {
+LineWindow differing_window(std::string_view a, std::string_view b, std::size_t width) {
   const auto prefix = common_prefix(a, b);
   const auto before = std::min(prefix, width / 3);
   const auto cut = [&](std::string_view line) {

@@ -30,11 +30,11 @@ double line_distance(const std::vector<LineDifference>& differences);
 
 /// Two long lines around the first byte that differs: each as `...<text>...`, at most `width` bytes
 /// of it.
-struct Window {
+struct LineWindow {
   std::size_t column = 0;  ///< from 1, of the first byte that differs
   std::string a;
   std::string b;
 };
-Window differing_window(std::string_view a, std::string_view b, std::size_t width);
+LineWindow differing_window(std::string_view a, std::string_view b, std::size_t width);
 
 }  // namespace furlong::verdict
