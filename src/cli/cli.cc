@@ -119,6 +119,7 @@ int run(int argc, const char* const* argv, const std::vector<const OpSpec*>& ops
   add_why(root, context);
   add_migrate(root, context);
   add_verdicts(root, context);
+  add_cache(root, context);
 
   try {
     if (argc > 1 && argv[1][0] != '-') {

@@ -65,5 +65,6 @@ void add_replay(CLI::App& root, Context& context);
 void add_why(CLI::App& root, Context& context);
 void add_migrate(CLI::App& root, Context& context);
 void add_verdicts(CLI::App& root, Context& context);
+void add_cache(CLI::App& root, Context& context);
 
 }  // namespace furlong::cli
