@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "support/real_caches.hh"
 #include "verdict/lint.hh"
 #include "verdict/merge.hh"
-#include "verdict/real_files.hh"
 #include "verdict/verdict_file.hh"
 
 namespace furlong::verdict {

@@ -1,12 +1,12 @@
 #include <gtest/gtest.h>
 
 #include "furlong/error.hh"
+#include "support/real_caches.hh"
 #include "support/temporary.hh"
 #include "verdict/device_line.hh"
 #include "verdict/folder.hh"
 #include "verdict/line_diff.hh"
 #include "verdict/lookup.hh"
-#include "verdict/real_files.hh"
 #include "verdict/verdict_file.hh"
 
 namespace furlong::verdict {

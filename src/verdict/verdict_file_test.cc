@@ -5,7 +5,7 @@
 #include <random>
 
 #include "furlong/error.hh"
-#include "verdict/real_files.hh"
+#include "support/real_caches.hh"
 #include "verdict/text_scan.hh"
 
 namespace furlong::verdict {
