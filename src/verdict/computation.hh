@@ -237,8 +237,10 @@ class IgnoreList {
   /// Comma-separated items; no, naming the first one that is none. Items:
   ///   device dnn version     of the key, not of the text: for the caller, no matter to shape_key
   ///   names                  operands are told apart by what defines them, not by name
-  ///   metadata               metadata, frontend_attributes and sharding
-  ///   backend_config         the config of a printed instruction
+  ///   metadata               where an instruction comes from: metadata and origin
+  ///   backend_config         the config of a printed instruction, but for the member
+  ///                          dot_dimension_numbers, without which two products of the same shapes
+  ///                          could not be told apart
   ///   backend_config.<field> members of that name, at any depth in it
   ///   attributes             all attributes
   ///   constants              values of constants
@@ -258,11 +260,11 @@ class IgnoreList {
 
 /// Two texts with the same key do the same to the same shapes, as far as `ignore` says what counts:
 /// opcodes, shapes, layouts, dtypes and whatever is not ignored. White space, comments, `%`, the
-/// order of attributes and of the members of a backend config, that config as text or as an escaped
-/// string, default layouts, and operand shapes printed or not never count; with `names` ignored
-/// neither does the order of instructions. Takes any text; one without an instruction is its own
-/// key but for white space. Never throws but for lack of memory. A key is printable as far as the
-/// text is, and stable within a release only: do not store it.
+/// order of attributes and of the members of a backend config, its empty lists, that config as text
+/// or as an escaped string, default layouts, and operand shapes printed or not never count; with
+/// `names` ignored neither does the order of instructions. Takes any text; one without an
+/// instruction is its own key but for white space. Never throws but for lack of memory. A key is
+/// printable as far as the text is, and stable within a release only: do not store it.
 std::string shape_key(std::string_view text, const IgnoreList& ignore);
 
 }  // namespace furlong::verdict

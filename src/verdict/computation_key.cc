@@ -23,6 +23,11 @@ bool is_word(char c) {
          c == '-' || c == '.';
 }
 
+template <class Words>
+bool holds(const Words& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
 /// Without comments, `%`, and the white space that separates no words; strings stay as they are.
 std::string squeezed(std::string_view text) {
   std::string result;
@@ -112,9 +117,11 @@ std::string shape_text(std::string_view squeezed_shape, bool layouts, bool drop_
   return fmt::format("{}{{{}}}", text, fmt::join(numbers, ","));
 }
 
-/// JSON with the members of each object sorted by name, without blanks and without the members
-/// named in `left_out`; nothing when the text is no JSON object or nests deeper than kDeepest.
-/// Numbers and strings stay as they are written.
+constexpr std::string_view kDotDimensions = "dot_dimension_numbers";
+
+/// JSON with the members of each object sorted by name, without blanks, without empty lists
+/// and without the members named in `left_out`; nothing when the text is no JSON object or nests
+/// deeper than kDeepest. Numbers and strings stay as they are written.
 class JsonSorter {
  public:
   JsonSorter(std::string_view text, const std::vector<std::string>& left_out)
@@ -128,6 +135,8 @@ class JsonSorter {
     if (at_ != text_.size()) return std::nullopt;
     return result;
   }
+  /// The member that says which dimensions a matrix product contracts; empty when there was none.
+  const std::string& dot_dimensions() const { return dot_dimensions_; }
 
  private:
   void skip() {
@@ -181,9 +190,10 @@ class JsonSorter {
       auto item = value(depth + 1);
       if (!item) return std::nullopt;
       const auto name = std::string_view(*key).substr(1, key->size() - 2);
-      if (std::find(left_out_.begin(), left_out_.end(), name) == left_out_.end()) {
-        items.push_back(*key + ":" + *item);
-      }
+      // A list without members is printed by some releases and not by others.
+      if (*item == "[]" || holds(left_out_, name)) continue;
+      if (name == kDotDimensions) dot_dimensions_ = *item;
+      items.push_back(*key + ":" + *item);
     } while (take(','));
     if (!take('}')) return std::nullopt;
     std::sort(items.begin(), items.end());
@@ -193,6 +203,7 @@ class JsonSorter {
   std::string_view text_;
   const std::vector<std::string>& left_out_;
   std::size_t at_ = 0;
+  std::string dot_dimensions_;
 };
 
 /// The text that a string `"..."` stands for; other text as it is.
@@ -234,8 +245,14 @@ class KeyPrinter {
     }
   }
 
-  std::string print(const LooseText& text) const {
-    const auto& pieces = text.pieces;
+  std::string print(LooseText text) const {
+    auto& pieces = text.pieces;
+    // The line above a computation names it; the shapes in it are those of its parameters.
+    if (!names_) {
+      std::erase_if(pieces, [](const LooseInstruction& piece) {
+        return piece.opcode.empty() && piece.words.back() == "{";
+      });
+    }
     std::unordered_map<std::string_view, std::size_t> defined;
     std::vector<std::string> shapes(pieces.size());
     std::vector<std::vector<std::optional<std::size_t>>> operands(pieces.size());
@@ -262,8 +279,6 @@ class KeyPrinter {
     for (const auto i : order) {
       const auto& piece = pieces[i];
       if (piece.opcode.empty()) {
-        // The line above a computation names it; the shapes in it are those of its parameters.
-        if (!names_ && piece.words.back() == "{") continue;
         key += fmt::format("{}\n", fmt::join(piece.words, " "));
         continue;
       }
@@ -290,11 +305,10 @@ class KeyPrinter {
   std::string attributes(const LooseInstruction& piece) const {
     std::vector<std::string> texts;
     for (const auto& [name, value] : piece.attributes) {
-      const bool metadata =
-          name == "metadata" || name == "frontend_attributes" || name == "sharding";
-      if (!attributes_ || (metadata && !metadata_) || (name == kConfig && !config_)) continue;
-      texts.push_back(
-          fmt::format("{}={}", name, name == kConfig ? config(value) : squeezed(value)));
+      const bool metadata = name == "metadata" || name == "origin";
+      if (!attributes_ || (metadata && !metadata_)) continue;
+      auto shown = name == kConfig ? config(value) : squeezed(value);
+      if (!shown.empty()) texts.push_back(fmt::format("{}={}", name, shown));
     }
     std::sort(texts.begin(), texts.end());
     std::string result;
@@ -303,7 +317,9 @@ class KeyPrinter {
   }
   std::string config(std::string_view value) const {
     const auto plain = unescaped(value);
-    const auto sorted = JsonSorter(plain, config_fields_).sorted();
+    JsonSorter sorter(plain, config_fields_);
+    const auto sorted = sorter.sorted();
+    if (!config_) return sorted ? sorter.dot_dimensions() : std::string();
     return sorted ? *sorted : squeezed(plain);
   }
 
@@ -348,11 +364,6 @@ constexpr std::array<std::string_view, 10> kLight{
     "parameter", "constant", "bitcast", "broadcast",         "tuple",
     "convert",   "reshape",  "copy",    "get-tuple-element", "iota"};
 constexpr std::size_t kShownOpcodes = 4;
-
-template <class Words>
-bool holds(const Words& words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 std::string ascii(std::string text) {
   for (char& c : text) {
@@ -411,7 +422,8 @@ Summary summarize(std::string_view text) {
   const auto parsed = parse_computation(text);
   summary.readable = static_cast<bool>(parsed);
   summary.reason = parsed.reason();
-  const auto loose = read_loosely(text);
+  const auto plain = parsed ? print(*parsed) : std::string(text);
+  const auto loose = read_loosely(plain);
 
   Distinct heavy;
   Distinct opcodes;
@@ -489,7 +501,12 @@ std::string IgnoreList::text() const {
 }
 
 std::string shape_key(std::string_view text, const IgnoreList& ignore) {
-  return KeyPrinter(ignore).print(read_loosely(text));
+  const KeyPrinter printer(ignore);
+  if (!ignore.contains("names")) return printer.print(read_loosely(text));
+  // Whatever the strict reader understands has the key of its canonical form.
+  const auto parsed = parse_computation(text);
+  const auto plain = parsed ? verdict::print(*parsed) : std::string(text);
+  return printer.print(read_loosely(plain));
 }
 
 }  // namespace furlong::verdict

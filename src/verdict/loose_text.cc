@@ -26,15 +26,16 @@ class Reader {
         continue;
       }
       at_ = begin;
-      auto end = text_.find('\n', at_);
-      if (end == std::string_view::npos) end = text_.size();
+      // The braces around a computation say nothing.
+      if (text_[at_] == '{' || text_[at_] == '}') {
+        ++at_;
+        continue;
+      }
+      const auto end = std::min(text_.find('\n', at_), text_.size());
       LooseInstruction other;
       other.words = words(text_.substr(at_, end - at_));
+      result.pieces.push_back(std::move(other));
       at_ = end;
-      // The braces around a computation say nothing.
-      const bool brace =
-          other.words.size() == 1 && (other.words[0] == "{" || other.words[0] == "}");
-      if (!brace) result.pieces.push_back(std::move(other));
     }
     return result;
   }
@@ -106,8 +107,8 @@ class Reader {
     const auto begin = at_;
     bool good = false;
     if (at_ < text_.size() && text_[at_] == '(') {
-      good = balanced() && text_.substr(begin, at_ - begin).find('\n') == std::string_view::npos;
-    } else if (!name().empty() && at_ < text_.size() && text_[at_] == '[') {
+      good = balanced();
+    } else if (!name().empty() && skip() && text_[at_] == '[') {
       good = balanced();
       if (good && at_ < text_.size() && text_[at_] == '{') good = balanced();
     }
@@ -138,7 +139,8 @@ class Reader {
     if (!balanced()) return std::nullopt;
     made.inside = trim(text_.substr(inside, at_ - 1 - inside));
     const auto end = at_;
-    operands(made, inside, end - 1);
+    const bool number_or_value = made.opcode == "parameter" || made.opcode == "constant";
+    if (!number_or_value) operands(made, inside, end - 1);
     at_ = end;
     attributes(made);
     return made;
