@@ -3,14 +3,15 @@
 # Two components, each with its own file of targets, so that a program that only calls tuned ops
 # needs none of the tools' libraries:
 #   call  furlong::base vocabulary table select blas        (always there)
-#   tune  furlong::host ledger race tune report cli blas_spec  (find_package(furlong COMPONENTS tune))
+#   tune  furlong::host ledger verdict race tune report cli blas_spec
+#         (find_package(furlong COMPONENTS tune))
 include(CMakePackageConfigHelpers)
 
 set(furlong_public_headers
   axis.hh blas.h blas.hh cell_key.hh cli.hh device_key.hh dtype.hh error.hh kernel_hashes.hh
   key_spec.hh log.hh op_spec.hh result.hh select.hh spelling.hh table.hh tier.hh version.hh)
 set(furlong_call_parts base vocabulary table select blas)
-set(furlong_tune_parts host ledger race tune report cli blas_spec)
+set(furlong_tune_parts host ledger verdict race tune report cli blas_spec)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/furlong)
 foreach(header IN LISTS furlong_public_headers)

@@ -11,8 +11,9 @@ set -euo pipefail
 
 build=(
   g++ cmake ninja-build pkg-config git ca-certificates
-  libfmt-dev libcli11-dev zlib1g-dev libdeflate-dev libsimdjson-dev nlohmann-json3-dev libtomlplusplus-dev
-  libssl-dev libgit2-dev libhwy-dev libopenblas-pthread-dev
+  libfmt-dev libcli11-dev zlib1g-dev libdeflate-dev libsimdjson-dev nlohmann-json3-dev
+  libtomlplusplus-dev libssl-dev libgit2-dev libprotobuf-dev protobuf-compiler libhwy-dev
+  libopenblas-pthread-dev
 )
 test=(
   ccache python3 clang clang-format libgtest-dev librapidcheck-dev libbenchmark-dev

@@ -121,6 +121,8 @@ int run(int argc, const char* const* argv, const std::vector<const OpSpec*>& ops
   add_rehash(root, context);
   add_worker(root, context);
   add_import(root, context);
+  add_verdicts(root, context);
+  add_cache(root, context);
 
   try {
     if (argc > 1 && argv[1][0] != '-') {

@@ -70,5 +70,7 @@ void add_migrate(CLI::App& root, Context& context);
 void add_rehash(CLI::App& root, Context& context);
 void add_worker(CLI::App& root, Context& context);
 void add_import(CLI::App& root, Context& context);
+void add_verdicts(CLI::App& root, Context& context);
+void add_cache(CLI::App& root, Context& context);
 
 }  // namespace furlong::cli

@@ -1,0 +1,219 @@
+#include <gtest/gtest.h>
+
+#include "furlong/error.hh"
+#include "support/real_caches.hh"
+#include "support/temporary.hh"
+#include "verdict/device_line.hh"
+#include "verdict/folder.hh"
+#include "verdict/line_diff.hh"
+#include "verdict/lookup.hh"
+#include "verdict/verdict_file.hh"
+
+namespace furlong::verdict {
+namespace {
+
+using furlong::testing::rank_file;
+using furlong::testing::real_caches;
+using furlong::testing::TemporaryFolder;
+using furlong::testing::xla_folder;
+
+constexpr std::string_view kA100 =
+    "CUDA: 8.0, Cores: 108, GPU clock: 1.41 GHz, Memory bandwidth: 1555 GB/s, L2 cache: 40 MB";
+
+TEST(device_line, every_dialect_prints_back) {
+  for (const std::string& text :
+       {std::string(kA100), std::string(kA100) + ", DNN version: 9.10.0",
+        std::string("ROCM: gfx90a, Cores: 104, GPU clock: 1.7 GHz, Memory bandwidth: 1638 GB/s, "
+                    "L2 cache: 8 MB"),
+        std::string("oneAPI: 12.60, Cores: 448"),
+        std::string("sm_8.0 with 42505273344B RAM, 108 cores, 1410000KHz clock, 1215000KHz mem "
+                    "clock, 41943040B L2$"),
+        std::string(
+            "OpenCL: pthread-INTEL(R) XEON(R) 8592+, odd: name, Cores: 2, Local memory: 256 kB, "
+            "Driver: 3.1+debian"),
+        std::string("CPU: avx512_zen5, Cores: 2, L2 cache: 1 MB, L3 cache: 32 MB, Compiler: g++ "
+                    "12.2.0")}) {
+    const auto line = DeviceLine::parse(text);
+    ASSERT_TRUE(line) << text << ": " << line.reason();
+    EXPECT_EQ(line->text(), text);
+  }
+  const auto old = DeviceLine::parse(
+      "sm_8.0 with 42505273344B RAM, 108 cores, 1410000KHz clock, 1215000KHz mem clock, "
+      "41943040B L2$");
+  EXPECT_EQ(old->dialect, Dialect::kOldCuda);
+  EXPECT_EQ(*old->find("sm"), "8.0");
+  EXPECT_EQ(*old->find("mem clock"), "1215000");
+  const auto opencl = DeviceLine::parse("OpenCL: a, b: c, Cores: 2, Driver: 1, 2");
+  EXPECT_EQ(*opencl->find("OpenCL"), "a, b: c");
+  EXPECT_EQ(*opencl->find("Driver"), "1, 2");
+  for (const char* bad : {"", "CUDA", "Vulkan: 1", "sm_8.0", "sm_8.0 with 1B RAM",
+                          "sm_8.0 with 1 RAM, 2 cores, 3KHz clock, 4KHz mem clock, 5B L2$"}) {
+    EXPECT_FALSE(DeviceLine::parse(bad)) << bad;
+  }
+}
+
+TEST(device_line, ours) {
+  EXPECT_EQ(device_line(CpuDevice{"avx512_zen5", 2, 1 << 20, 32 << 20, "g++ 12.2.0"}),
+            "CPU: avx512_zen5, Cores: 2, L2 cache: 1 MB, L3 cache: 32 MB, Compiler: g++ 12.2.0");
+  EXPECT_EQ(device_line(OpenClDevice{"cpu-haswell", 4, 512 << 10, "3.1"}),
+            "OpenCL: cpu-haswell, Cores: 4, Local memory: 512 kB, Driver: 3.1");
+  EXPECT_EQ(six_digits(126.5), "126.5");
+  EXPECT_EQ(six_digits(1.4805), "1.4805");
+  EXPECT_EQ(six_digits(40), "40");
+  EXPECT_EQ(six_digits(1.41), "1.41");
+}
+
+TEST(device_line, every_real_line_prints_back) {
+  FURLONG_NEEDS_SHARED("real/xla");
+  for (const auto& path : real_caches()) {
+    for (const auto& verdict : load_verdicts(path).verdicts()) {
+      const auto line = DeviceLine::parse(verdict.device());
+      ASSERT_TRUE(line) << line.reason();
+      EXPECT_EQ(line->text(), verdict.device());
+    }
+  }
+}
+
+TEST(device_line, differences_by_clause) {
+  const auto text = std::string(kA100);
+  EXPECT_TRUE(compare_devices(text, text).empty());
+  auto other = text;
+  other.replace(other.find("1555"), 4, "2039");
+  const auto changed = compare_devices(text, other + ", DNN version: 9.1.0");
+  ASSERT_EQ(changed.size(), 2U);
+  EXPECT_EQ(changed[0].clause, "Memory bandwidth");
+  EXPECT_EQ(changed[0].wanted, "1555 GB/s");
+  EXPECT_EQ(changed[0].found, "2039 GB/s");
+  EXPECT_EQ(changed[1].clause, "DNN version");
+  EXPECT_FALSE(changed[1].wanted);
+  EXPECT_EQ(compare_devices(text, "ROCM: gfx90a").front().clause, "device");
+  EXPECT_EQ(compare_devices("CUDA: 8.0, A: 1, B: 2", "CUDA: 8.0, B: 2, A: 1").size(), 1U);
+  EXPECT_EQ(without_clauses(text + ", DNN version: 9.1.0", {"DNN version"}), text);
+}
+
+TEST(line_diff, changed_added_removed) {
+  EXPECT_TRUE(diff_lines("a\nb", "a\nb").empty());
+  const auto lines = diff_lines("a\nb\nc\nd", "a\nB\nc\nd\ne");
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0].line_a, 2);
+  EXPECT_EQ(lines[0].a, "b");
+  EXPECT_EQ(lines[0].b, "B");
+  EXPECT_FALSE(lines[1].a);
+  EXPECT_EQ(lines[1].line_b, 5);
+  EXPECT_DOUBLE_EQ(line_distance(lines), 2);
+  EXPECT_DOUBLE_EQ(line_distance(diff_lines("abcd", "abXd")), 0.25);
+  EXPECT_EQ(diff_lines("a\nb\nc", "c").size(), 2U);
+  EXPECT_EQ(diff_lines("", "a").size(), 1U);
+  const auto window = differing_window(std::string(100, 'x') + "A" + std::string(100, 'y'),
+                                       std::string(100, 'x') + "B", 12);
+  EXPECT_EQ(window.column, 101U);
+  EXPECT_EQ(window.a, "...xxxxAyyyyyyy...");
+  EXPECT_EQ(window.b, "...xxxxB");
+}
+
+TEST(look_up, finds_exactly_and_explains_a_miss) {
+  FURLONG_NEEDS_SHARED("real/xla");
+  const LookUp cache(load_verdicts(rank_file(3)).verdicts());
+  ASSERT_EQ(cache.size(), 29U);
+  for (const auto& verdict : cache.verdicts()) {
+    const auto* found = cache.find(verdict.key());
+    ASSERT_NE(found, nullptr);
+    EXPECT_EQ(found->computation(), verdict.computation());
+    EXPECT_EQ(cache.find(verdict.device(), verdict.computation() + " ", std::nullopt), nullptr);
+    EXPECT_EQ(cache.find(verdict.device(), verdict.computation(), 1), nullptr);
+    EXPECT_EQ(cache.find_any_version(verdict.device(), verdict.computation()).size(), 1U);
+  }
+  auto wanted = cache.verdicts()[27].key();
+  wanted.device.replace(wanted.device.find("108"), 3, "104");
+  auto miss = nearest_miss(cache.verdicts(), wanted);
+  ASSERT_TRUE(miss);
+  EXPECT_EQ(miss->nearest->computation(), wanted.computation);
+  EXPECT_EQ(explain(*miss, wanted),
+            (std::vector<std::string>{"clause cores: wanted 104, here 108"}));
+
+  wanted = cache.verdicts()[27].key();
+  const auto at = wanted.computation.find("parameter(1)");
+  ASSERT_NE(at, std::string::npos);
+  wanted.computation.replace(at, 12, "parameter(2)");
+  wanted.version = 7;
+  miss = nearest_miss(cache.verdicts(), wanted);
+  ASSERT_TRUE(miss);
+  EXPECT_EQ(miss->nearest, &cache.verdicts()[27]);
+  ASSERT_EQ(miss->lines.size(), 1U);
+  EXPECT_TRUE(miss->version_differs);
+  const auto lines = explain(*miss, wanted);
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines[0], "entry version: wanted 7, here none");
+  EXPECT_NE(lines[1].find("parameter(2)"), std::string::npos) << lines[1];
+  EXPECT_FALSE(nearest_miss({}, wanted));
+}
+
+TEST(look_up, versions_of_one_key) {
+  const OwnWinner winner{"cpu", {{"tile", 8}}, "00", std::nullopt};
+  std::vector<Verdict> verdicts;
+  for (const int version : {3, 1, 2}) {
+    verdicts.push_back(Verdict::own({"CPU: a", "{\n}", version}, winner, 100 + version));
+  }
+  const LookUp cache(verdicts);
+  EXPECT_EQ(cache.find("CPU: a", "{\n}", 2)->run_time_ns(), 102);
+  EXPECT_EQ(cache.find("CPU: a", "{\n}", std::nullopt), nullptr);
+  const auto all = cache.find_any_version("CPU: a", "{\n}");
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(all[0]->entry_version(), 3);
+  EXPECT_EQ(LookUp().find("", "", std::nullopt), nullptr);
+}
+
+TEST(folder, names) {
+  EXPECT_EQ(folder_name("m", "h", 1), "KZ9sdqC_1CS4TSpjl-BU3TAYCeXOS4bYx2gCxLGK78Q");
+  EXPECT_NE(folder_name("m", "h", std::nullopt), folder_name("m", "h", 1));
+  EXPECT_EQ(folder_name("m", "h", std::nullopt).size(), 43U);
+}
+
+TEST(folder, export_look_up_and_join) {
+  FURLONG_NEEDS_SHARED("real/xla");
+  const auto verdicts = load_verdicts(rank_file(0)).verdicts();
+  const TemporaryFolder folder;
+  const auto plan = plan_folder(verdicts, folder.path());
+  EXPECT_EQ(plan.writes.size(), 29U);
+  EXPECT_TRUE(plan.conflicts.empty());
+  write_folder(plan, folder.path());
+  testing::put_file(folder.path() / ".x.textproto.1.2.tmp", "half");
+  const auto again = plan_folder(verdicts, folder.path());
+  EXPECT_TRUE(again.writes.empty());
+  EXPECT_EQ(again.unchanged, 29U);
+
+  const auto loaded = load_folder(folder.path());
+  ASSERT_EQ(loaded.files.size(), 29U);
+  EXPECT_EQ(loaded.leftovers, std::vector<std::string>{".x.textproto.1.2.tmp"});
+  const auto found = find_in_folder(loaded, verdicts[28].key());
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->same_result(verdicts[28]));
+  EXPECT_FALSE(find_in_folder(loaded, {"m", "h", {}}));
+
+  const auto joined = join_with_keys(loaded, verdicts, std::nullopt);
+  EXPECT_EQ(joined.verdicts.size(), 29U);
+  EXPECT_TRUE(joined.orphans.empty());
+  EXPECT_TRUE(joined.missing.empty());
+  const auto few = join_with_keys(loaded, std::span(verdicts).first(20), std::nullopt);
+  EXPECT_EQ(few.verdicts.size(), 20U);
+  EXPECT_EQ(few.orphans.size(), 9U);
+
+  const auto other = load_verdicts(rank_file(3)).verdicts();
+  EXPECT_FALSE(plan_folder(other, folder.path()).conflicts.empty());
+  testing::put_file(folder.path() / (folder_name(verdicts[0].key()) + ".textproto"), "triton {");
+  EXPECT_THROW(load_folder(folder.path()), Error);
+}
+
+TEST(folder, versions_are_found_without_being_named) {
+  const TemporaryFolder folder;
+  const std::vector<Verdict> verdicts{
+      Verdict::own({"m", "h", 23}, {"cpu", {}, "00", std::nullopt}, 5)};
+  write_folder(plan_folder(verdicts, folder.path()), folder.path());
+  const auto loaded = load_folder(folder.path());
+  EXPECT_EQ(find_in_folder(loaded, {"m", "h", {}})->entry_version(), 23);
+  EXPECT_FALSE(find_in_folder(loaded, {"m", "h", 22}));
+  EXPECT_TRUE(is_verdict_folder(folder.path()));
+}
+
+}  // namespace
+}  // namespace furlong::verdict
