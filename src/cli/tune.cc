@@ -43,6 +43,7 @@ struct Options {
   double cell_timeout_s = 300;
   double util_ceiling_percent = 5;
   double guard_wait_s = 300;
+  double worker_memory_gib = 0;
   bool only_named = false;
   bool no_guard = false;
   bool plan = false;
@@ -74,6 +75,9 @@ tune::TuneRequest make_request(const Context& context, const Options& options) {
   require_positive("--util-ceiling", options.util_ceiling_percent);
   require_positive("--guard-wait", options.guard_wait_s);
   if (options.budget_hours) require_positive("--budget", *options.budget_hours);
+  if (options.worker_memory_gib != 0) {
+    require_positive("--worker-memory-gib", options.worker_memory_gib);
+  }
   if (options.max_dim < 1) throw UsageError("--max-dim: must be a whole number > 0");
   if (options.threads != 1) {
     throw UsageError("--threads: these ops race single-threaded; allowed is 1");
@@ -126,11 +130,14 @@ tune::TuneRequest make_request(const Context& context, const Options& options) {
 }
 
 /// This program again as the worker, on the core that is measured on.
-tune::Machine this_machine() {
+tune::Machine this_machine(double worker_memory_gib) {
   const int core = host::last_usable_core();
   tune::Machine machine;
-  machine.start_worker = tune::process_workers(
-      {"/proc/self/exe", std::string(kWorkerCommand), "--core", std::to_string(core)});
+  constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+  const auto memory = static_cast<std::int64_t>(worker_memory_gib * kGib);
+  machine.start_worker =
+      tune::process_workers({"/proc/self/exe", std::string(kWorkerCommand), "--core",
+                             std::to_string(core), "--memory-bytes", std::to_string(memory)});
   machine.meter.core = [core] { return host::core_times(core); };
   machine.meter.own_seconds = [] { return host::process_seconds(0).value_or(0); };
   machine.meter.now = [] {
@@ -272,8 +279,8 @@ int run(const Context& context, const Options& options) {
   reporter.on_plan = [&](const tune::Plan& plan) {
     if (!options.json) print(plan_text(plan));
   };
-  const auto summary =
-      tune::run_tune(request, project, host::system_clock(), this_machine(), reporter);
+  const auto summary = tune::run_tune(request, project, host::system_clock(),
+                                      this_machine(options.worker_memory_gib), reporter);
   reporter.done(summary_json(summary));
   if (options.json) {
     print_json(summary_json(summary));
@@ -332,6 +339,8 @@ void add_tune(CLI::App& root, Context& context) {
   app->add_option("--cell-timeout", options->cell_timeout_s,
                   "Seconds after which a worker without an answer is given up")
       ->capture_default_str();
+  app->add_option("--worker-memory-gib", options->worker_memory_gib,
+                  "Memory that a worker may take (default: nine tenths of the machine's)");
   app->add_option("--util-ceiling", options->util_ceiling_percent,
                   "Percent of the core that others may take while a cell is measured")
       ->capture_default_str();

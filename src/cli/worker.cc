@@ -9,10 +9,16 @@ namespace furlong::cli {
 void add_worker(CLI::App& root, Context& context) {
   auto* app = root.add_subcommand(std::string(kWorkerCommand), "Measure for a tuner");
   app->group("");
-  auto core = std::make_shared<int>(-1);
-  app->add_option("--core", *core, "Core to pin to");
-  context.actions[app] = [core, &context] {
-    return tune::serve_worker(context.ops, *core, host::system_clock());
+  struct Options {
+    int core = -1;
+    std::int64_t memory_bytes = 0;
+  };
+  auto options = std::make_shared<Options>();
+  app->add_option("--core", options->core, "Core to pin to");
+  app->add_option("--memory-bytes", options->memory_bytes, "Memory that it may take");
+  context.actions[app] = [options, &context] {
+    return tune::serve_worker(context.ops, options->core, options->memory_bytes,
+                              host::system_clock());
   };
 }
 

@@ -6,72 +6,16 @@
 #include <set>
 
 #include "furlong/error.hh"
-#include "support/fault_op.hh"
+#include "support/simulated_worker.hh"
 
 namespace furlong::tune {
 namespace {
 
 using testing::Fault;
-using testing::FaultWorld;
 using testing::is_correct;
+using testing::SimulatedWorker;
 using Status = ledger::Status;
 using std::chrono::milliseconds;
-
-/// Runs cells in this process and pretends to die with its fatal candidates.
-class SimulatedWorker : public Worker {
- public:
-  struct Shared {
-    FaultWorld world;
-    OpSpec spec;
-    double now = 0;
-    Fault died = Fault::kNone;
-    int started = 0;
-
-    explicit Shared(std::vector<testing::FaultCandidate> candidates) {
-      world.candidates = std::move(candidates);
-      world.spend = [this](double seconds) { now += seconds; };
-      world.fatal = [this](Fault fault) {
-        died = fault;
-        throw 1;
-      };
-      spec = testing::fault_spec(world);
-    }
-
-    StartWorker start() {
-      return [this] {
-        ++started;
-        world.calls.assign(world.candidates.size(), 0);
-        return std::make_unique<SimulatedWorker>(*this);
-      };
-    }
-  };
-
-  explicit SimulatedWorker(Shared& shared) : shared_(shared) {}
-
-  WorkerAnswer run(const WorkRequest& sent, milliseconds, const OnEliminated&) override {
-    const WorkRequest request = parse_request(to_line(sent));
-    shared_.died = Fault::kNone;
-    race::Runner runner(shared_.spec, request.dtype, [this] { return shared_.now; },
-                        {.warm_up_s = 1e-4});
-    for (std::size_t i = 0; i < request.ld.size(); ++i) {
-      runner.set_ld_verdict(static_cast<int>(i), request.ld[i]);
-    }
-    WorkResult result;
-    result.cell = runner.run(request.cell);
-    if (shared_.died == Fault::kHangs) return {WorkerAnswer::End::kHung, {}, "SIGKILL"};
-    if (shared_.died != Fault::kNone) return {WorkerAnswer::End::kDied, {}, "SIGSEGV"};
-    for (std::size_t i = 0; i < request.ld.size(); ++i) {
-      result.ld.push_back(runner.ld_verdict(static_cast<int>(i)));
-    }
-    // Through the wire, as a real worker's.
-    auto line = parse_worker_line(to_line(WorkerLine{{}, result, {}}));
-    return {WorkerAnswer::End::kDone, std::move(*line.result), {}};
-  }
-  double cpu_seconds() const override { return 1; }
-
- private:
-  Shared& shared_;
-};
 
 race::CellRequest request_of(int n, std::size_t candidates) {
   race::CellRequest request;

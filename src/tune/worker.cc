@@ -67,9 +67,11 @@ StartWorker process_workers(std::vector<std::string> command) {
   return [command = std::move(command)] { return std::make_unique<ProcessWorker>(command); };
 }
 
-int serve_worker(const std::vector<const OpSpec*>& ops, int core, const host::Clock& clock) {
+int serve_worker(const std::vector<const OpSpec*>& ops, int core, std::int64_t memory_bytes,
+                 const host::Clock& clock) {
   // Nine tenths: what is left keeps the machine, and the driver, alive.
-  if (!host::become_worker(host::memory_bytes() / 10 * 9)) return 1;
+  if (memory_bytes == 0) memory_bytes = host::memory_bytes() / 10 * 9;
+  if (!host::become_worker(memory_bytes)) return 1;
   if (core >= 0 && !host::pin_to_core(core)) return 1;
   host::LineChannel channel(host::Subprocess::kChannel);
   const race::Now now = [&clock] { return std::chrono::duration<double>(clock.steady()).count(); };

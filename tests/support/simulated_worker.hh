@@ -1,0 +1,84 @@
+// A worker that is no process: runs cells of the op `fault` here, on a clock of its own, and
+// pretends to die with its fatal candidates.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "race/runner.hh"
+#include "support/fault_op.hh"
+#include "tune/worker.hh"
+
+namespace furlong::testing {
+
+using tune::OnEliminated;
+using tune::StartWorker;
+using tune::Worker;
+using tune::WorkerAnswer;
+using tune::WorkerLine;
+using tune::WorkRequest;
+using tune::WorkResult;
+
+/// Runs cells in this process and pretends to die with its fatal candidates.
+class SimulatedWorker : public Worker {
+ public:
+  struct Shared {
+    FaultWorld world;
+    OpSpec spec;
+    double now = 0;
+    Fault died = Fault::kNone;
+    int started = 0;
+    std::function<void(int started)> on_start;  ///< may change the world
+
+    explicit Shared(std::vector<FaultCandidate> candidates) {
+      world.candidates = std::move(candidates);
+      world.spend = [this](double seconds) { now += seconds; };
+      world.fatal = [this](Fault fault) {
+        died = fault;
+        throw 1;
+      };
+      spec = fault_spec(world);
+    }
+
+    StartWorker start() {
+      return [this] {
+        ++started;
+        if (on_start) on_start(started);
+        world.calls.assign(world.candidates.size(), 0);
+        return std::make_unique<SimulatedWorker>(*this);
+      };
+    }
+  };
+
+  explicit SimulatedWorker(Shared& shared) : shared_(shared) {}
+
+  WorkerAnswer run(const WorkRequest& sent, std::chrono::milliseconds,
+                   const OnEliminated&) override {
+    const WorkRequest request = tune::parse_request(tune::to_line(sent));
+    shared_.died = Fault::kNone;
+    race::Runner runner(shared_.spec, request.dtype, [this] { return shared_.now; },
+                        {.warm_up_s = 1e-4});
+    for (std::size_t i = 0; i < request.ld.size(); ++i) {
+      runner.set_ld_verdict(static_cast<int>(i), request.ld[i]);
+    }
+    WorkResult result;
+    result.cell = runner.run(request.cell);
+    if (shared_.died == Fault::kHangs) return {WorkerAnswer::End::kHung, {}, "SIGKILL"};
+    if (shared_.died != Fault::kNone) return {WorkerAnswer::End::kDied, {}, "SIGSEGV"};
+    for (std::size_t i = 0; i < request.ld.size(); ++i) {
+      result.ld.push_back(runner.ld_verdict(static_cast<int>(i)));
+    }
+    // Through the wire, as a real worker's.
+    auto line = tune::parse_worker_line(tune::to_line(WorkerLine{{}, result, {}}));
+    return {WorkerAnswer::End::kDone, std::move(*line.result), {}};
+  }
+  double cpu_seconds() const override { return 1; }
+
+ private:
+  Shared& shared_;
+};
+
+}  // namespace furlong::testing
