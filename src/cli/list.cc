@@ -67,6 +67,19 @@ int list_runnable(const OpSpec& op, const Options& options) {
   const auto dtypes = dtype_list(op, options.dtype);
   const auto key = CellKey::parse(options.key);
   if (!key) throw UsageError("--key: " + key.reason());
+  const auto& keys = op.vocabulary.keys;
+  for (const Key& one : keys.keys()) {
+    if (key->find(one.name) == nullptr) {
+      throw UsageError(fmt::format("--key: no {}; the keys of {} are {}", one.name,
+                                   op.vocabulary.op, keys.text()));
+    }
+  }
+  for (const auto& item : key->items) {
+    if (keys.index(item.name) < 0) {
+      throw UsageError(fmt::format("--key: {} is no key; those of {} are {}", quoted(item.name),
+                                   op.vocabulary.op, keys.text()));
+    }
+  }
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   report::TextTable table({{"dtype"}, {"candidate"}, {"can run"}});
   for (const int d : dtypes) {

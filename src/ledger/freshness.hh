@@ -152,6 +152,7 @@ class Freshness {
   void index_keys();
   KeyInfo index_key(std::string_view text);
   void index_now(std::size_t dtypes);
+  void judge_range(std::size_t begin, std::size_t end);
   void find_best();
   const NameId* hash_now(std::int32_t dtype, NameId family) const;
   template <class Differs, class Report>

@@ -24,7 +24,7 @@ namespace {
 /// after a piece are readable.
 class Feed {
  public:
-  /// `expected` bytes are in store: of the part, or of the file for its first part.
+  /// `expected` bytes are in store.
   Feed(std::string_view file, std::size_t expected, const ReadOptions& options)
       : expected_(expected), reader_(file, options) {}
 
@@ -148,8 +148,7 @@ Ledger Ledger::read(const std::filesystem::path& file, const ReadOptions& option
 
   std::vector<std::unique_ptr<Feed>> parts;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t expected = i == 0 ? in.size() : in.size() / count;
-    parts.push_back(std::make_unique<Feed>(file.string(), expected, options));
+    parts.push_back(std::make_unique<Feed>(file.string(), in.size() / count, options));
   }
   std::vector<std::exception_ptr> failures(count);
   const auto work = [&](std::size_t i) {

@@ -46,7 +46,8 @@ struct StoredCell {
   NameId date = 0;
   Tier tier = Tier::kCustom;
   std::int32_t round = 0;
-  std::int32_t line = 0;  ///< 1-based
+  std::int32_t line = 0;   ///< 1-based
+  std::uint32_t part = 0;  ///< of the file, as it was read; says where the rest lies
   std::uint32_t first_ranked = 0;
   std::uint32_t ranked_count = 0;
   std::uint32_t first_outcome = 0;
@@ -96,10 +97,10 @@ class Ledger {
   std::span<const std::string> warnings() const { return warnings_; }
 
   std::span<const NameId> ranked(const StoredCell& cell) const {
-    return std::span(ranked_).subspan(cell.first_ranked, cell.ranked_count);
+    return std::span(parts_[cell.part].ranked).subspan(cell.first_ranked, cell.ranked_count);
   }
   std::span<const StoredOutcome> outcomes(const StoredCell& cell) const {
-    return std::span(outcomes_).subspan(cell.first_outcome, cell.outcome_count);
+    return std::span(parts_[cell.part].outcomes).subspan(cell.first_outcome, cell.outcome_count);
   }
 
   std::string_view text(NameId id) const { return names_.text(id); }
@@ -115,8 +116,12 @@ class Ledger {
   std::vector<Audit> audits_;
   std::vector<StoredRehash> rehashes_;
   std::vector<std::string> warnings_;
-  std::vector<NameId> ranked_;
-  std::vector<StoredOutcome> outcomes_;
+  /// What cells refer to, by part: parts that were read side by side are joined without a copy.
+  struct Part {
+    std::vector<NameId> ranked;
+    std::vector<StoredOutcome> outcomes;
+  };
+  std::vector<Part> parts_;
   Interner names_;
 };
 

@@ -104,6 +104,7 @@ std::string take_count(const FieldValue* value, std::string_view name, Int missi
 LedgerReader::LedgerReader(std::string_view file, const ReadOptions& options)
     : options_(options), line_(options.library) {
   ledger_.file_ = file;
+  ledger_.parts_.emplace_back();
 }
 
 std::string LedgerReader::take(std::string_view line, std::int32_t number) {
@@ -291,26 +292,22 @@ void LedgerReader::absorb(LedgerReader&& next, std::int32_t line_offset) {
     run.line += line_offset;
     store_run(slot[i], std::move(run));
   }
-  const auto first_outcome = static_cast<std::uint32_t>(ledger_.outcomes_.size());
-  const auto first_ranked = static_cast<std::uint32_t>(ledger_.ranked_.size());
-  ledger_.outcomes_.reserve(first_outcome + from.outcomes_.size());
-  for (StoredOutcome outcome : from.outcomes_) {
+  const auto part = static_cast<std::uint32_t>(ledger_.parts_.size());
+  ledger_.parts_.push_back(std::move(from.parts_.front()));
+  for (StoredOutcome& outcome : ledger_.parts_.back().outcomes) {
     outcome.candidate = name[outcome.candidate];
     outcome.family = name[outcome.family];
     outcome.hash = name[outcome.hash];
     outcome.reason = name[outcome.reason];
-    ledger_.outcomes_.push_back(outcome);
   }
-  ledger_.ranked_.reserve(first_ranked + from.ranked_.size());
-  for (const NameId id : from.ranked_) ledger_.ranked_.push_back(name[id]);
+  for (NameId& id : ledger_.parts_.back().ranked) id = name[id];
   ledger_.cells_.reserve(ledger_.cells_.size() + from.cells_.size());
   for (StoredCell cell : from.cells_) {
     cell.run = slot[static_cast<std::size_t>(cell.run)];
     cell.key = name[cell.key];
     cell.date = name[cell.date];
     cell.line += line_offset;
-    cell.first_outcome += first_outcome;
-    cell.first_ranked += first_ranked;
+    cell.part = part;
     ledger_.cells_.push_back(cell);
   }
   for (std::size_t i = 0; i < from.audits_.size(); ++i) {
@@ -366,7 +363,7 @@ std::string LedgerReader::take_outcome(std::size_t i, NameId candidate, NameId f
   if (const FieldValue* value = line_.get(CandidateField::kCalls, i)) {
     if (!(bad = take_count(value, "k", std::int64_t{1}, outcome.calls)).empty()) return bad;
   }
-  ledger_.outcomes_.push_back(outcome);
+  own_part().outcomes.push_back(outcome);
   return {};
 }
 
@@ -395,19 +392,19 @@ std::string LedgerReader::take_cell(std::int32_t number) {
   reason = split_names("ranked", line_.text(Field::kRanked), ranked_);
   if (!reason.empty()) return reason;
 
-  cell.first_outcome = static_cast<std::uint32_t>(ledger_.outcomes_.size());
+  cell.first_outcome = static_cast<std::uint32_t>(own_part().outcomes.size());
   cell.outcome_count = static_cast<std::uint32_t>(cands_.names.size());
   if (last_hash_.size() < cands_.names.size()) last_hash_.resize(cands_.names.size(), 0);
   for (std::size_t i = 0; i < cands_.names.size(); ++i) {
     reason = take_outcome(i, cands_.names[i], families_[i]);
     if (!reason.empty()) {
-      ledger_.outcomes_.resize(cell.first_outcome);
+      own_part().outcomes.resize(cell.first_outcome);
       return reason;
     }
   }
-  cell.first_ranked = static_cast<std::uint32_t>(ledger_.ranked_.size());
+  cell.first_ranked = static_cast<std::uint32_t>(own_part().ranked.size());
   cell.ranked_count = static_cast<std::uint32_t>(ranked_.names.size());
-  ledger_.ranked_.insert(ledger_.ranked_.end(), ranked_.names.begin(), ranked_.names.end());
+  own_part().ranked.insert(own_part().ranked.end(), ranked_.names.begin(), ranked_.names.end());
   cell.run = run_of(line_.text(Field::kRunId), cell.dtype);
   ledger_.cells_.push_back(cell);
   return {};
@@ -457,8 +454,8 @@ void LedgerReader::expect(double fraction) {
     items.reserve(static_cast<std::size_t>(static_cast<double>(items.size()) / fraction * 1.02));
   };
   more(ledger_.cells_);
-  more(ledger_.outcomes_);
-  more(ledger_.ranked_);
+  more(own_part().outcomes);
+  more(own_part().ranked);
 }
 
 Ledger LedgerReader::finish() && {

@@ -33,6 +33,9 @@ class LedgerReader {
   Ledger finish() &&;
 
  private:
+  /// What this reader read itself, before it absorbed anything.
+  Ledger::Part& own_part() { return ledger_.parts_.front(); }
+
   /// A `|`-joined list; the text is the one it was made from.
   struct Names {
     std::string text;

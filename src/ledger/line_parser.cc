@@ -67,8 +67,11 @@ std::string LineParser::bad_json(simdjson::error_code failure) {
       return "bad JSON: not an object; a line is one flat JSON object";
     case simdjson::TRAILING_CONTENT:
       return "bad JSON: more text after the object; a line holds one record";
-    default:
-      return std::string("bad JSON: ") + simdjson::error_message(failure);
+    default: {
+      std::string text = simdjson::error_message(failure);
+      if (text.ends_with('.')) text.pop_back();
+      return "bad JSON: " + text;
+    }
   }
 }
 
