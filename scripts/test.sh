@@ -77,26 +77,29 @@ step() {
     tee -a "$logs/summary"
 }
 
-build_and_test() {
-  cmake --preset "$1" &&
-    cmake --build --preset "$1" &&
-    ctest --preset "$1" --no-tests=error
+step_release() {
+  cmake --preset release &&
+    cmake --build --preset release &&
+    ctest --preset release --no-tests=error
 }
-step_release() { build_and_test release; }
-step_asan() { build_and_test asan; }
 
-# Only what runs threads: the targets are the names of the tests with that label.
-step_tsan() {
-  cmake --preset tsan || return 1
+# Configures a preset, builds the programs of its tests with the label and no more, and runs them.
+# A test's name is the target that builds it.
+test_labelled() {
+  cmake --preset "$1" || return 1
   local names
-  names=$(ctest --test-dir build/tsan -N -L '^thread$' | sed -n 's/^ *Test *#[0-9]*: *\([^ ]*\).*$/\1/p')
+  names=$(ctest --test-dir "build/$1" -N -L "^$2\$" |
+    sed -n 's/^ *Test *#[0-9]*: *\([^ ]*\).*$/\1/p')
   if [ -z "$names" ]; then
-    echo "no test has the label 'thread'"
-    return "$nothing"
+    echo "no test has the label '$2'"
+    return 1
   fi
   # shellcheck disable=SC2086 # one word a target
-  cmake --build --preset tsan --target $names && ctest --preset tsan -L '^thread$' --no-tests=error
+  cmake --build --preset "$1" --target $names && ctest --preset "$1" -L "^$2\$" --no-tests=error
 }
+step_asan() { test_labelled asan unit; }
+# Only what runs threads.
+step_tsan() { test_labelled tsan thread; }
 
 step_format() {
   local files

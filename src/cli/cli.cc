@@ -119,6 +119,7 @@ int run(int argc, const char* const* argv, const std::vector<const OpSpec*>& ops
   add_why(root, context);
   add_migrate(root, context);
   add_rehash(root, context);
+  add_sample(root, context);
   add_worker(root, context);
   add_import(root, context);
   add_verdicts(root, context);

@@ -68,6 +68,7 @@ void add_replay(CLI::App& root, Context& context);
 void add_why(CLI::App& root, Context& context);
 void add_migrate(CLI::App& root, Context& context);
 void add_rehash(CLI::App& root, Context& context);
+void add_sample(CLI::App& root, Context& context);
 void add_worker(CLI::App& root, Context& context);
 void add_import(CLI::App& root, Context& context);
 void add_verdicts(CLI::App& root, Context& context);

@@ -84,7 +84,7 @@ class Sources {
   std::map<std::string, std::optional<std::string>> files_;
 };
 
-/// What both proofs compare with: the sources of HEAD, which are those of the working tree.
+/// What all proofs compare with: the sources of HEAD, which are those of the working tree.
 class Today {
  public:
   Today(const Ledger& ledger, const Project& project, const std::string& op,
@@ -114,6 +114,11 @@ class Today {
   Sources& sources() { return sources_; }
   const SourceLists& lists() const { return lists_; }
   const std::string& hash(std::string_view family) const { return *hashes_.find(family); }
+  HashesNow hashes() {
+    return [this](const std::vector<std::string>& families) {
+      return hash_sources(lists_, families, sources_.reader());
+    };
+  }
 
  private:
   static void refuse_uncommitted(const host::GitHistory& history,
@@ -415,6 +420,14 @@ RehashPlan prove_moved(const Ledger& ledger, const Project& project, const std::
                      proof.moved)});
   }
   return plan;
+}
+
+SampleVerdict prove_sample(const Ledger& ledger, const Project& project, const std::string& op,
+                           const host::GitHistory& history, const std::string& run_id,
+                           const std::vector<std::string>& families) {
+  Today today(ledger, project, op, history);
+  return judge_sample(ledger, project.dtypes, today.hashes(), run_id, families,
+                      short_commit(today.sources().commit()));
 }
 
 }  // namespace furlong::ledger

@@ -9,10 +9,12 @@
 #include <string_view>
 #include <vector>
 
+#include "furlong/dtype.hh"
 #include "host/git_history.hh"
 #include "ledger/kernel_hash.hh"
 #include "ledger/ledger.hh"
 #include "ledger/project.hh"
+#include "ledger/sample.hh"
 
 namespace furlong::ledger {
 
@@ -36,7 +38,7 @@ std::string hash_list_v1(const std::vector<std::string>& paths, const ReadSource
 /// that produced it, the v1 hash of the family's sources equals it, the family's source list equals
 /// today's, and each file is equal to today's modulo comments and white space.
 ///
-/// Both proofs: `history` is opened at project.root. Throws Error naming the file when a hashed
+/// All proofs: `history` is opened at project.root. Throws Error naming the file when a hashed
 /// file or the op's spec has uncommitted changes, or is missing.
 RehashPlan prove_normalized(const Ledger& ledger, const Project& project, const std::string& op,
                             const host::GitHistory& history);
@@ -48,5 +50,11 @@ RehashPlan prove_normalized(const Ledger& ledger, const Project& project, const 
 /// files that they reach. Throws Error for a base that is no commit.
 RehashPlan prove_moved(const Ledger& ledger, const Project& project, const std::string& op,
                        const host::GitHistory& history, const std::string& base);
+
+/// Proof `sample:<run id>`: that a run measured with today's kernels agrees with the old records,
+/// as judge_sample() says; the kernels are those of HEAD.
+SampleVerdict prove_sample(const Ledger& ledger, const Project& project, const std::string& op,
+                           const host::GitHistory& history, const std::string& run_id,
+                           const std::vector<std::string>& families);
 
 }  // namespace furlong::ledger
