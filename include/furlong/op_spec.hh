@@ -50,8 +50,8 @@ class Problem {
   virtual std::string verify(int copy) = 0;
 
   /// Checks every item of one copy against the reference, whatever the witness says; slow. Asked
-  /// once a cell, of the output that becomes the witness, and when a candidate disagrees with it, to
-  /// learn which one is wrong. A problem without such a check keeps the default: the witness is
+  /// once a cell, of the output that becomes the witness, and when a candidate disagrees with it,
+  /// to learn which one is wrong. A problem without such a check keeps the default: the witness is
   /// believed.
   virtual std::string verify_every(int copy) { return verify(copy); }
 

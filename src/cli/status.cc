@@ -7,6 +7,7 @@
 
 #include "base/text.hh"
 #include "cli/command.hh"
+#include "furlong/device_key.hh"
 #include "furlong/error.hh"
 #include "furlong/table.hh"
 #include "host/clock.hh"
@@ -155,6 +156,11 @@ int run(const Options& options) {
   int broken = 0;
   for (const std::string& file : files) {
     const auto parts = split(file, '.');
+    if (parts.back() == "jsonl" && (parts.size() != 3 || !DeviceKey::parse(parts[1]))) {
+      warnings.push_back(fmt::format("{}: bad ledger name; allowed is <op>.<device>.jsonl; skipped",
+                                     (project.ledger_dir() / file).string()));
+      continue;
+    }
     if (parts.size() != 3 || parts[2] != "jsonl") continue;
     if (!options.op.empty() && parts[0] != options.op) continue;
     try {

@@ -39,9 +39,10 @@ bool wanted(const Options& options, const std::string& op, const std::string& de
          (options.device.empty() || options.device == device);
 }
 
-/// The (op, device) of every file `<op>.<device><ending>` in a folder, by name.
+/// The (op, device) of every file `<op>.<device><ending>` in a folder, by name. Files with that
+/// ending and another form of name go to `misnamed`.
 std::vector<LedgerName> names_in(const fs::path& folder, const std::string& ending,
-                                 const Options& options) {
+                                 const Options& options, std::vector<std::string>& misnamed) {
   std::vector<std::string> files;
   if (fs::is_directory(folder)) {
     for (const auto& entry : fs::directory_iterator(folder)) {
@@ -57,6 +58,7 @@ std::vector<LedgerName> names_in(const fs::path& folder, const std::string& endi
     }
     // Both kinds of file share the form of their names; a table's is checked by its parser.
     const auto name = parse_table_name(file.substr(0, file.size() - ending.size()) + ".txt");
+    if (!name) misnamed.push_back(file);
     if (!name || !wanted(options, name->first, name->second.text)) continue;
     names.push_back({name->first, name->second.text});
   }
@@ -81,7 +83,12 @@ std::string tier_text(const tune::GeneratedTable& table) {
 
 int generate(const Options& options) {
   const auto project = project_of(options);
-  const auto names = names_in(project.ledger_dir(), ".jsonl", options);
+  std::vector<std::string> misnamed;
+  const auto names = names_in(project.ledger_dir(), ".jsonl", options, misnamed);
+  for (const std::string& file : misnamed) {
+    note(fmt::format("furlong: {}: bad ledger name; allowed is <op>.<device>.jsonl; skipped",
+                     (project.ledger_dir() / file).string()));
+  }
   if (names.empty()) {
     throw Error(project.ledger_dir().string(),
                 fmt::format("holds no ledger{}{}; furlong tune writes <op>.<device>.jsonl there",
@@ -117,8 +124,9 @@ int generate(const Options& options) {
 
 int check(const Options& options) {
   const auto project = project_of(options);
-  auto names = names_in(project.tables_dir(), ".txt", options);
-  if (names.empty()) {
+  std::vector<std::string> misnamed;
+  auto names = names_in(project.tables_dir(), ".txt", options, misnamed);
+  if (names.empty() && misnamed.empty()) {
     throw Error(project.tables_dir().string(),
                 fmt::format("holds no table{}{} to check; tables are named <op>.<device>.txt",
                             options.op.empty() ? "" : " of " + options.op,
@@ -127,6 +135,12 @@ int check(const Options& options) {
   nlohmann::ordered_json checked = nlohmann::ordered_json::array();
   report::TextTable rows({{"table"}, {"equals its ledger"}});
   int differing = 0;
+  for (const std::string& file : misnamed) {
+    const std::string reason = "bad table name; allowed is <op>.<device>.txt";
+    ++differing;
+    rows.add({(project.tables_dir() / file).string(), "no: " + reason});
+    checked.push_back({{"file", file}, {"equal", false}, {"difference", reason}});
+  }
   for (const auto& name : names) {
     const auto file = project.table_file(name.op, name.device);
     std::string difference;

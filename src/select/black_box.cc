@@ -8,6 +8,7 @@
 #include "base/number.hh"
 #include "base/text.hh"
 #include "furlong/cell_key.hh"
+#include "furlong/log.hh"
 #include "select/environment.hh"
 
 namespace furlong::select {
@@ -156,6 +157,9 @@ std::optional<Decision> choose_from_tables(const BlackBoxQuery& query, const std
   std::vector<TableFile> files;
   for (const std::string& name : environment().list(folder)) {
     const auto parts = parse_table_name(name);
+    if (!parts && name.ends_with(".txt")) {
+      log_line(fmt::format("furlong: {}/{}: {}; skipped", folder, name, parts.reason()));
+    }
     if (!parts || parts->first != query.op) continue;
     names.push_back(name);
     texts.push_back(environment().read(folder, name));

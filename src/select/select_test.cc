@@ -14,6 +14,7 @@
 #include "select/bound_table.hh"
 #include "select/environment.hh"
 #include "support/shared.hh"
+#include "support/temporary.hh"
 
 namespace furlong::select {
 namespace {
@@ -138,6 +139,21 @@ TEST(BlackBox, ChooseVectors) {
   }
   set_log_sink(before);
   EXPECT_GT(checked, 300);
+}
+
+TEST(BlackBox, MisnamedTablesAreTold) {
+  const furlong::testing::TemporaryFolder folder;
+  const std::string text = "# keys: dtype:exact n:log\ndtype=float n=8 | a 1\n";
+  furlong::testing::put_file(folder.path() / "op0.cpu.txt", text);
+  furlong::testing::put_file(folder.path() / "op0.CPU.txt", text);
+  furlong::testing::put_file(folder.path() / "README.md", "no table");
+  std::vector<std::string> lines;
+  const auto before = set_log_sink([&](std::string_view line) { lines.emplace_back(line); });
+  EXPECT_TRUE(choose_from_tables({"op0", "float", "cpu", "n=8", {}, {}}, folder.path().string(),
+                                 DtypeList()));
+  set_log_sink(before);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_NE(lines[0].find("op0.CPU.txt: bad table name"), std::string::npos) << lines[0];
 }
 
 TEST(BlackBox, WrongQuestions) {
