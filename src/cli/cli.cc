@@ -13,6 +13,7 @@
 #include "cli/command.hh"
 #include "furlong/error.hh"
 #include "furlong/version.hh"
+#include "host/stop_signal.hh"
 
 namespace furlong::cli {
 
@@ -57,7 +58,8 @@ void flush() {
 }  // namespace
 
 void print_json(const nlohmann::ordered_json& value) {
-  print(value.dump(2) + "\n");
+  // File names and quoted text need not be UTF-8; JSON must be.
+  print(value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
 void note(std::string_view text) {
@@ -73,6 +75,22 @@ void add_project_option(CLI::App& app, std::optional<std::string>& folder) {
 ledger::Project load_project(const std::optional<std::string>& folder) {
   if (!folder) return ledger::Project::load(std::nullopt);
   return ledger::Project::load(std::filesystem::path(*folder));
+}
+
+ledger::HashesNow hashes_now(const Context& context, const ledger::Project& project,
+                             const std::string& op) {
+  if (project.has_sources()) {
+    return ledger::hashes_of_sources(project.root, project.spec_file(op));
+  }
+  for (const OpSpec* spec : context.ops) {
+    if (spec->vocabulary.op != op) continue;
+    return [hashes = spec->hashes](const std::vector<std::string>&) { return hashes; };
+  }
+  return [op](const std::vector<std::string>&) -> KernelHashes {
+    throw Error(op,
+                "is none of the ops of this program, and there is no project with its sources "
+                "here; name its folder with --project");
+  };
 }
 
 std::vector<int> dtype_list(const OpSpec& op, const std::string& text) {
@@ -99,6 +117,7 @@ int run(int argc, const char* const* argv, const std::vector<const OpSpec*>& ops
   Context context;
   context.ops = ops;
   context.arguments.assign(argv, argv + argc);
+  host::survive_file_size_limit();
 
   CLI::App root("Furlong finds out which kernel is fastest and remembers it honestly.", "furlong");
   root.set_version_flag("--version", std::string("furlong ") + kVersion);

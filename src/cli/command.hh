@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "furlong/op_spec.hh"
+#include "ledger/kernel_hash.hh"
 #include "ledger/project.hh"
 
 namespace furlong::cli {
@@ -50,6 +51,11 @@ void note(std::string_view text);
 /// The options that several commands take, spelled once.
 void add_project_option(CLI::App& app, std::optional<std::string>& folder);
 ledger::Project load_project(const std::optional<std::string>& folder);
+
+/// The kernel hashes of an op today: of the project's source tree; outside a project those that are
+/// built into this program.
+ledger::HashesNow hashes_now(const Context& context, const ledger::Project& project,
+                             const std::string& op);
 
 /// Dtypes of `text` (comma-separated; empty = all of the op): positions in the op's dtype list.
 /// UsageError for a dtype that the op lacks.

@@ -17,19 +17,37 @@ struct Options {
   bool json = false;
 };
 
-int run(const Options& options) {
-  const auto project = load_project(options.project);
-  if (!project.has_sources()) {
-    throw Error("hash", "there is no project here; name its folder with --project");
+nlohmann::ordered_json hashes_json(const std::string& op, const KernelHashes& hashes) {
+  nlohmann::ordered_json families = nlohmann::ordered_json::object();
+  for (const auto& [family, hash] : hashes.families) families[family] = hash;
+  return {{"schema", 1}, {"op", op}, {"kernels", hashes.kernels}, {"families", families}};
+}
+
+/// Outside a project: the hashes without their files.
+int built_in(const Context& context, const ledger::Project& project, const Options& options) {
+  if (options.files) {
+    throw Error("--files", "there is no project here; name its folder with --project");
   }
+  const KernelHashes hashes = hashes_now(context, project, options.op)({});
+  if (options.json) {
+    print_json(hashes_json(options.op, hashes));
+    return kOk;
+  }
+  report::TextTable table({{"family"}, {"hash"}});
+  for (const auto& [family, hash] : hashes.families) table.add({family, hash});
+  print(fmt::format("{} kernels {} (built into this program)\n", options.op, hashes.kernels));
+  print(table.text());
+  return kOk;
+}
+
+int run(const Context& context, const Options& options) {
+  const auto project = load_project(options.project);
+  if (!project.has_sources()) return built_in(context, project, options);
   const auto spec = project.spec_file(options.op);
   const auto lists = ledger::parse_source_lists(host::read_file(spec), spec.string());
   const auto hashes = ledger::hash_sources(lists, {}, ledger::read_sources_under(project.root));
   if (options.json) {
-    nlohmann::ordered_json families = nlohmann::ordered_json::object();
-    for (const auto& [family, hash] : hashes.families) families[family] = hash;
-    print_json(
-        {{"schema", 1}, {"op", options.op}, {"kernels", hashes.kernels}, {"families", families}});
+    print_json(hashes_json(options.op, hashes));
     return kOk;
   }
   report::TextTable table({{"family"}, {"hash"}, {"files", report::Align::kRight}});
@@ -60,7 +78,7 @@ void add_hash(CLI::App& root, Context& context) {
   add_project_option(*app, options->project);
   app->add_flag("--files", options->files, "List every family's files too");
   app->add_flag("--json", options->json, "Print JSON");
-  context.actions[app] = [options] { return run(*options); };
+  context.actions[app] = [&context, options] { return run(context, *options); };
 }
 
 }  // namespace furlong::cli

@@ -21,7 +21,7 @@ struct Options {
   bool json = false;
 };
 
-int run(const Options& options) {
+int run(const Context& context, const Options& options) {
   if (options.cells < static_cast<std::int64_t>(ledger::kSampleCells)) {
     throw UsageError(fmt::format("--cells: must be a whole number >= {}", ledger::kSampleCells));
   }
@@ -36,8 +36,7 @@ int run(const Options& options) {
   const auto ledger = ledger::Ledger::read(file, {project.dtypes, project.library});
   for (const auto& warning : ledger.warnings()) note("furlong: " + warning);
   const auto sample =
-      ledger::draw_sample(ledger, project.dtypes,
-                          ledger::hashes_of_sources(project.root, project.spec_file(options.op)),
+      ledger::draw_sample(ledger, project.dtypes, hashes_now(context, project, options.op),
                           static_cast<std::size_t>(options.cells));
   nlohmann::ordered_json cells = nlohmann::ordered_json::array();
   for (const auto& cell : sample) {
@@ -69,7 +68,7 @@ void add_sample(CLI::App& root, Context& context) {
       ->type_name("N");
   add_project_option(*app, options->project);
   app->add_flag("--json", options->json, "Print JSON");
-  context.actions[app] = [options] { return run(*options); };
+  context.actions[app] = [&context, options] { return run(context, *options); };
 }
 
 }  // namespace furlong::cli

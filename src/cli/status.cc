@@ -78,13 +78,14 @@ std::string table_state(const ledger::Project& project, const std::string& op,
   }
 }
 
-std::vector<Line> lines_of(const ledger::Project& project, const std::string& op,
-                           const std::string& device, std::vector<std::string>& warnings) {
+std::vector<Line> lines_of(const Context& context, const ledger::Project& project,
+                           const std::string& op, const std::string& device,
+                           std::vector<std::string>& warnings) {
   const auto file = project.ledger_file(op, device);
   const auto ledger = ledger::Ledger::read(file, {project.dtypes, project.library});
   warnings.insert(warnings.end(), ledger.warnings().begin(), ledger.warnings().end());
   if (ledger.runs().empty()) return {};
-  const auto hashes = ledger::hashes_of_sources(project.root, project.spec_file(op));
+  const auto hashes = hashes_now(context, project, op);
   const ledger::Freshness freshness(ledger, project.dtypes,
                                     ledger::now_of_newest_runs(ledger, project.dtypes, hashes));
 
@@ -138,7 +139,7 @@ std::string tier_mix(const Line& line) {
   return text.empty() ? "-" : text;
 }
 
-int run(const Options& options) {
+int run(const Context& context, const Options& options) {
   auto project = load_project(options.project);
   if (options.ledger) project.ledger = fs::absolute(*options.ledger);
   std::vector<std::string> files;
@@ -164,7 +165,8 @@ int run(const Options& options) {
     if (parts.size() != 3 || parts[2] != "jsonl") continue;
     if (!options.op.empty() && parts[0] != options.op) continue;
     try {
-      for (auto& line : lines_of(project, std::string(parts[0]), std::string(parts[1]), warnings)) {
+      for (auto& line :
+           lines_of(context, project, std::string(parts[0]), std::string(parts[1]), warnings)) {
         lines.push_back(std::move(line));
       }
     } catch (const Error& error) {
@@ -246,7 +248,7 @@ void add_status(CLI::App& root, Context& context) {
       ->type_name("DIR");
   add_project_option(*app, options->project);
   app->add_flag("--json", options->json, "Print JSON");
-  context.actions[app] = [options] { return run(*options); };
+  context.actions[app] = [&context, options] { return run(context, *options); };
 }
 
 }  // namespace furlong::cli

@@ -81,7 +81,7 @@ std::string tier_text(const tune::GeneratedTable& table) {
   return text.empty() ? "no rows" : text;
 }
 
-int generate(const Options& options) {
+int generate(const Context& context, const Options& options) {
   const auto project = project_of(options);
   std::vector<std::string> misnamed;
   const auto names = names_in(project.ledger_dir(), ".jsonl", options, misnamed);
@@ -98,7 +98,8 @@ int generate(const Options& options) {
   // Everything is derived before anything is written: a refusal leaves no half-new folder.
   std::vector<tune::GeneratedTable> tables;
   for (const auto& name : names) {
-    tables.push_back(tune::generate_table(project, name.op, name.device));
+    tables.push_back(
+        tune::generate_table(project, name.op, name.device, hashes_now(context, project, name.op)));
     for (const auto& warning : tables.back().warnings) note("furlong: " + warning);
   }
   nlohmann::ordered_json written = nlohmann::ordered_json::array();
@@ -122,7 +123,7 @@ int generate(const Options& options) {
   return kOk;
 }
 
-int check(const Options& options) {
+int check(const Context& context, const Options& options) {
   const auto project = project_of(options);
   std::vector<std::string> misnamed;
   auto names = names_in(project.tables_dir(), ".txt", options, misnamed);
@@ -153,9 +154,9 @@ int check(const Options& options) {
       difference = error.what();
     }
     try {
-      const auto stale = tune::stale_kernel_warnings(
-          tune::TableHeader(host::read_file(file)), file.string(),
-          ledger::hashes_of_sources(project.root, project.spec_file(name.op)));
+      const auto stale =
+          tune::stale_kernel_warnings(tune::TableHeader(host::read_file(file)), file.string(),
+                                      hashes_now(context, project, name.op));
       warnings.insert(warnings.end(), stale.begin(), stale.end());
     } catch (const Error& error) {
       warnings.emplace_back(error.what());
@@ -216,9 +217,9 @@ void add_table(CLI::App& root, Context& context) {
       ->excludes(check_flag);
   add_project_option(*app, options->project);
   app->add_flag("--json", options->json, "Print JSON");
-  context.actions[app] = [options] {
+  context.actions[app] = [&context, options] {
     if (options->self_test) return self_test(*options);
-    return options->check ? check(*options) : generate(*options);
+    return options->check ? check(context, *options) : generate(context, *options);
   };
 }
 

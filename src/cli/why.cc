@@ -87,7 +87,7 @@ std::string_view shown(tune::Verdict verdict) {
   }
 }
 
-int run(const Options& options) {
+int run(const Context& context, const Options& options) {
   const auto key = CellKey::parse(options.key);
   if (!key) throw UsageError("--key: " + key.reason());
   const std::string device = options.device.empty() ? this_cpu().text : options.device;
@@ -101,8 +101,7 @@ int run(const Options& options) {
   }
   const auto why =
       tune::explain(host::read_file(file), file.string(), {project.dtypes, project.library},
-                    ledger::hashes_of_sources(project.root, project.spec_file(options.op)),
-                    options.dtype, key.value());
+                    hashes_now(context, project, options.op), options.dtype, key.value());
   for (const auto& warning : why.warnings) note("furlong: " + warning);
   if (options.json) {
     nlohmann::ordered_json records = nlohmann::ordered_json::array();
@@ -152,7 +151,7 @@ void add_why(CLI::App& root, Context& context) {
       ->type_name("DIR");
   add_project_option(*app, options->project);
   app->add_flag("--json", options->json, "Print JSON");
-  context.actions[app] = [options] { return run(*options); };
+  context.actions[app] = [&context, options] { return run(context, *options); };
 }
 
 }  // namespace furlong::cli

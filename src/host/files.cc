@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <system_error>
@@ -56,6 +57,26 @@ void write_all(const Fd& fd, const std::filesystem::path& path, std::string_view
   }
 }
 
+/// All of what cannot be read from a place.
+std::string read_stream(const Fd& fd, const std::filesystem::path& path) {
+  constexpr std::size_t kMost = std::size_t{1} << 30;
+  std::string bytes;
+  std::size_t size = 0;
+  for (;;) {
+    if (size > kMost) {
+      throw Error(path.string(), "gives more than 1 GiB and is no regular file; save it to a file");
+    }
+    bytes.resize(std::max(2 * size, std::size_t{1} << 16));
+    const ssize_t n = ::read(fd.get(), bytes.data() + size, bytes.size() - size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw Error(file_failure(path, "read", errno));
+    if (n == 0) break;
+    size += static_cast<std::size_t>(n);
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
 /// A rename is safe against a power cut only once the folder itself is on disk; file systems that
 /// cannot sync a folder say EINVAL and need none.
 void sync_folder(const std::filesystem::path& folder) {
@@ -79,6 +100,10 @@ FileReader::FileReader(std::filesystem::path path) : path_(std::move(path)) {
   if (::fstat(fd.get(), &info) != 0) throw Error(file_failure(path_, "read", errno));
   if (S_ISDIR(info.st_mode)) throw Error(file_failure(path_, "read", EISDIR));
   size_ = static_cast<std::size_t>(info.st_size);
+  if (!S_ISREG(info.st_mode)) {
+    held_ = read_stream(fd, path_);
+    size_ = held_->size();
+  }
   fd_ = fd.release();
 }
 
@@ -87,6 +112,7 @@ FileReader::~FileReader() {
 }
 
 std::size_t FileReader::read(std::size_t offset, std::span<char> into) const {
+  if (held_) return held_->copy(into.data(), into.size(), std::min(offset, held_->size()));
   for (;;) {
     const ssize_t n = ::pread(fd_, into.data(), into.size(), static_cast<off_t>(offset));
     if (n >= 0) return static_cast<std::size_t>(n);
@@ -127,6 +153,9 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view b
                                               ::getpid(), count.fetch_add(1));
   struct stat info {};
   const bool existed = ::stat(target.c_str(), &info) == 0;
+  if (existed && !S_ISREG(info.st_mode)) {
+    throw Error(path.string(), "is no regular file and is not replaced; name a file");
+  }
   try {
     const Fd fd(open_retrying(temporary, O_WRONLY | O_CREAT | O_TRUNC));
     if (fd.get() < 0) throw Error(file_failure(path, "write", errno));

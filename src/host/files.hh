@@ -12,10 +12,12 @@
 
 namespace furlong::host {
 
-/// The whole file. A folder or a file that is not there is an Error.
+/// The whole file. A folder or a file that is not there is an Error. What is no regular file (a
+/// pipe, a device) is read to its end, and an Error where that is more than a GiB.
 std::string read_file(const std::filesystem::path& path);
 
-/// Reads any part of an open file. Thread rule: may be used from several threads.
+/// Reads any part of an open file; what is no regular file is held whole. Thread rule: may be used
+/// from several threads.
 class FileReader {
  public:
   explicit FileReader(std::filesystem::path path);
@@ -33,11 +35,13 @@ class FileReader {
   std::filesystem::path path_;
   int fd_ = -1;
   std::size_t size_ = 0;
+  std::optional<std::string> held_;
 };
 
 /// Puts `bytes` where `path` is, all or nothing: a temporary file beside it, synced, then renamed;
 /// at any moment `path` is either the old file or the new one. Keeps the old file's permissions and
-/// follows a symbolic link. Creates missing folders.
+/// follows a symbolic link. Creates missing folders. An Error for a path that is something else
+/// than a regular file.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
 
 /// Creates the folder and its parents when they are missing.

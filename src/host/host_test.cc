@@ -1,8 +1,12 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <thread>
 
 #include "furlong/error.hh"
 #include "host/clock.hh"
@@ -10,6 +14,7 @@
 #include "host/files.hh"
 #include "host/process.hh"
 #include "host/sha256.hh"
+#include "host/stop_signal.hh"
 #include "support/temporary.hh"
 
 namespace furlong::host {
@@ -96,6 +101,34 @@ TEST(Files, FailuresNameThePath) {
   write_file_atomically(folder.path() / "file", "x");
   expect([&] { write_file_atomically(folder.path() / "file" / "below", "x"); }, "file");
   expect([&] { write_file_atomically("/proc/none", "x"); }, "/proc/none");
+}
+
+TEST(Files, PipesAreReadToTheirEndAndNeverReplaced) {
+  const furlong::testing::TemporaryFolder folder;
+  const auto pipe = folder.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::string bytes(200000, 'x');
+  bytes += "end";
+  std::thread writer([&] { std::ofstream(pipe, std::ios::binary) << bytes; });
+  EXPECT_EQ(read_file(pipe), bytes);
+  writer.join();
+  EXPECT_THROW(write_file_atomically(pipe, "no"), Error);
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
+  EXPECT_THROW(read_file("/dev/zero"), Error) << "without an end";
+}
+
+TEST(StopSignal, AReaderThatIsGoneIsAnErrorOfTheWrite) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ::close(ends[0]);
+  {
+    const StopSignal stop;
+    EXPECT_EQ(::write(ends[1], "x", 1), -1);
+    EXPECT_EQ(errno, EPIPE);
+  }
+  EXPECT_EXIT(::write(ends[1], "x", 1), ::testing::KilledBySignal(SIGPIPE), "");
+  ::close(ends[1]);
 }
 
 TEST(Files, LocksAreExclusive) {

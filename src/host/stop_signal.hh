@@ -4,7 +4,8 @@
 namespace furlong::host {
 
 /// While it lives, SIGINT and SIGTERM set a flag instead of ending the process; a second one ends
-/// it at once. One at a time per process.
+/// it at once. A reader of what is printed that went away is an error of the write (EPIPE), not the
+/// end. One at a time per process.
 class StopSignal {
  public:
   StopSignal();
@@ -14,5 +15,9 @@ class StopSignal {
 
   static bool requested();
 };
+
+/// From now on a write over the process's file size limit is an error of the write (EFBIG), not the
+/// end of the process.
+void survive_file_size_limit();
 
 }  // namespace furlong::host

@@ -257,6 +257,9 @@ void merge_files(const std::vector<fs::path>& inputs, const fs::path& out,
   }
   const std::string merged = merge(texts, options);
   if (is_there(out)) {
+    if (!fs::is_regular_file(out)) {
+      throw Error(out.string(), "is no regular file and is not replaced; name a file");
+    }
     const std::string before = host::read_file(out);
     std::unordered_set<std::string_view> kept;
     std::string_view rest = merged;

@@ -432,11 +432,10 @@ GeneratedTable generate_table(const Ledger& ledger, const TableNames& names,
 }
 
 GeneratedTable generate_table(const ledger::Project& project, const std::string& op,
-                              const std::string& device) {
+                              const std::string& device, const ledger::HashesNow& hashes) {
   const Ledger ledger =
       Ledger::read(project.ledger_file(op, device), {project.dtypes, project.library});
-  return generate_table(ledger, TableNames::of(project, op, device),
-                        ledger::hashes_of_sources(project.root, project.spec_file(op)));
+  return generate_table(ledger, TableNames::of(project, op, device), hashes);
 }
 
 TableHeader::TableHeader(std::string_view table_text) {

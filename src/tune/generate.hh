@@ -45,9 +45,9 @@ struct GeneratedTable {
 /// whose key cannot stand in a table. `hashes` is asked only when there are measured records.
 GeneratedTable generate_table(const ledger::Ledger& ledger, const TableNames& names,
                               const ledger::HashesNow& hashes);
-/// Of a project's ledger file and sources. Reads, writes nothing.
+/// Of a project's ledger file. Reads, writes nothing.
 GeneratedTable generate_table(const ledger::Project& project, const std::string& op,
-                              const std::string& device);
+                              const std::string& device, const ledger::HashesNow& hashes);
 
 /// The `name=value` words of a table's header lines, in file order: those before the first row.
 class TableHeader {

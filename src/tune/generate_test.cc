@@ -30,7 +30,9 @@ TEST(GenerateTable, Vectors) {
       ++tables;
       const std::string want = testing::slurp(root / "expected" / (op + "." + device + ".txt"));
       GeneratedTable table;
-      ASSERT_NO_THROW(table = generate_table(project, op, device));
+      ASSERT_NO_THROW(
+          table = generate_table(project, op, device,
+                                 ledger::hashes_of_sources(project.root, project.spec_file(op))));
       EXPECT_EQ(table.text, want);
       const ledger::Ledger ledger =
           ledger::Ledger::read(project.ledger_file(op, device), {project.dtypes, project.library});
@@ -46,7 +48,8 @@ TEST(GenerateTable, Vectors) {
       std::string want = testing::slurp(root / "expected" / "refused.txt");
       want.erase(want.find_last_not_of('\n') + 1);
       try {
-        generate_table(project, op, device);
+        generate_table(project, op, device,
+                       ledger::hashes_of_sources(project.root, project.spec_file(op)));
         ADD_FAILURE() << "not refused: " << want;
       } catch (const Error& error) {
         const std::string what = error.what();
