@@ -12,6 +12,7 @@
 #include "cli/progress.hh"
 #include "cli/tune_reporter.hh"
 #include "furlong/device_key.hh"
+#include "furlong/error.hh"
 #include "host/affinity.hh"
 #include "host/core_load.hh"
 #include "host/files.hh"
@@ -276,12 +277,20 @@ int run(const Context& context, const Options& options) {
 
   const host::StopSignal stop;
   TuneReporter reporter(options.progress_fd);
+  // Whoever stopped reading stdout hears of it at the end: what was asked for is recorded first.
+  std::optional<Error> unprinted;
   reporter.on_plan = [&](const tune::Plan& plan) {
-    if (!options.json) print(plan_text(plan));
+    if (options.json) return;
+    try {
+      print(plan_text(plan));
+    } catch (const Error& error) {
+      unprinted = error;
+    }
   };
   const auto summary = tune::run_tune(request, project, host::system_clock(),
                                       this_machine(options.worker_memory_gib), reporter);
   reporter.done(summary_json(summary));
+  if (unprinted) throw *unprinted;
   if (options.json) {
     print_json(summary_json(summary));
   } else {
