@@ -348,16 +348,32 @@ struct GroupState {
   bool refined_out = false;
 };
 
+/// The file that repetitions go to, opened before anything is measured; null where none is asked
+/// for.
+std::unique_ptr<RepetitionsFile> open_repetitions(const TuneRequest& request,
+                                                  const std::vector<Group>& groups) {
+  if (!request.record_repetitions) return nullptr;
+  if (groups.size() != 1) {
+    throw Error(request.record_repetitions->string(),
+                "repetitions of several ops or dtypes; a file takes those of one op and dtype");
+  }
+  const Group& group = groups.front();
+  return std::make_unique<RepetitionsFile>(*request.record_repetitions, *group.op, group.dtype,
+                                           group.axes);
+}
+
 /// Measures everything that was planned, then refines.
 class Tuner {
  public:
   Tuner(const TuneRequest& request, const ledger::Project& project, const host::Clock& clock,
-        const Machine& machine, TuneObserver& observer, Work& work, TuneSummary& summary)
+        const Machine& machine, TuneObserver& observer, RepetitionsFile* repetitions, Work& work,
+        TuneSummary& summary)
       : request_(request),
         project_(project),
         clock_(clock),
         machine_(machine),
         observer_(observer),
+        repetitions_(repetitions),
         summary_(summary),
         work_(work),
         isolation_(machine.start_worker, request.cell_timeout, isolation_hooks()),
@@ -592,7 +608,7 @@ class Tuner {
       audit.run_id = state.run.run_id;
       file.append(ledger::to_line(audit));
     }
-    if (request_.record_repetitions) record_repetitions(state, request, raced);
+    if (repetitions_ != nullptr) repetitions_->add(request.key, raced.repetitions);
     if (!cell.ranked.empty()) ++summary_.winners[std::string(family_of(cell.ranked.front()))];
     for (const auto& outcome : cell.outcomes) {
       if (outcome.status != ledger::Status::kBad && outcome.status != ledger::Status::kError) {
@@ -602,15 +618,6 @@ class Tuner {
                                       ledger::status_name(outcome.status), outcome.reason)];
     }
     state.records.push_back(std::move(cell));
-  }
-
-  void record_repetitions(GroupState& state, const race::CellRequest& request,
-                          const race::CellResult& raced) {
-    if (repetitions_ == nullptr) {
-      repetitions_ = std::make_unique<RepetitionsFile>(
-          *request_.record_repetitions, *state.group->op, state.group->dtype, state.group->axes);
-    }
-    repetitions_->add(request.key, raced.repetitions);
   }
 
   /// Races a share of the cells again in a fresh process; false when the run is to end first.
@@ -647,6 +654,7 @@ class Tuner {
   const host::Clock& clock_;
   const Machine& machine_;
   TuneObserver& observer_;
+  RepetitionsFile* repetitions_;  ///< null where none are recorded
   TuneSummary& summary_;
   Work& work_;
   Isolation isolation_;
@@ -655,7 +663,6 @@ class Tuner {
   int total_ = 0;
   std::vector<GroupState> groups_;
   std::map<std::filesystem::path, std::unique_ptr<ledger::Appender>> appenders_;
-  std::unique_ptr<RepetitionsFile> repetitions_;
   const CellEvent* event_ = nullptr;  ///< of the cell in flight
   GroupState* state_ = nullptr;
 };
@@ -720,10 +727,7 @@ TuneSummary run_tune(const TuneRequest& request, const ledger::Project& project,
   }
 
   auto work = plan_work(request, project);
-  if (request.record_repetitions && work.groups.size() != 1) {
-    throw Error(request.record_repetitions->string(),
-                "repetitions of several ops or dtypes; a file takes those of one op and dtype");
-  }
+  const auto repetitions = open_repetitions(request, work.groups);
   TuneSummary summary;
   summary.plan = work.plan;
   summary.device = this_cpu().text;
@@ -731,7 +735,7 @@ TuneSummary run_tune(const TuneRequest& request, const ledger::Project& project,
       fmt::format("{}-{}-{}", host::utc_stamp(clock.now()), host::host_name(), host::process_id());
   for (const OpWork& op : work.ops) summary.ledgers.push_back(op.file);
   observer.planned(work.plan);
-  Tuner(request, project, clock, machine, observer, work, summary).run(commit);
+  Tuner(request, project, clock, machine, observer, repetitions.get(), work, summary).run(commit);
   summary.seconds = seconds(clock.steady() - start);
   return summary;
 }

@@ -55,7 +55,7 @@ struct TuneRequest {
   bool allow_dirty = false;
   std::string argv;  ///< the command line, for the run lines
   std::filesystem::path lock_dir;
-  std::optional<std::filesystem::path> record_repetitions;  ///< of one op and dtype
+  std::optional<std::filesystem::path> record_repetitions;  ///< of one op, dtype and grid
   std::chrono::milliseconds cell_timeout{300'000};
   bool guard = true;
   double guard_ceiling = 0.05;  ///< share of the core that others may take during a cell
@@ -145,7 +145,8 @@ Plan make_plan(const TuneRequest& request, const ledger::Project& project);
 
 /// Plans and measures. Beside make_plan's errors: Error when the sources are newer than this
 /// program (rebuild first), when the tree has uncommitted changes (unless allow_dirty), when
-/// another tuner runs on this device, and when the ledger cannot be written.
+/// another tuner runs on this device, when the ledger cannot be written, and, before anything is
+/// measured, when the repetitions file cannot take this run's.
 TuneSummary run_tune(const TuneRequest& request, const ledger::Project& project,
                      const host::Clock& clock, const Machine& machine, TuneObserver& observer);
 

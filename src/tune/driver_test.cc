@@ -243,6 +243,38 @@ TEST_F(DriverTest, RepetitionsAreRecordedForReplay) {
   EXPECT_THROW(run(), Error) << "of another dtype";
 }
 
+TEST_F(DriverTest, ARepetitionsFileThatCannotTakeARunIsRefusedFirst) {
+  request_.record_repetitions = folder_.path() / "reps.jsonl";
+  request_.grid = {{"n", {"4"}}};
+  run();
+  const std::string recorded = host::read_file(*request_.record_repetitions);
+  const std::string measured = host::read_file(file());
+  const auto refuses = [&](const std::string& reason) {
+    done_.clear();
+    try {
+      run();
+      ADD_FAILURE() << "accepted; wanted: " << reason;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(reason), std::string::npos) << error.what();
+    }
+    EXPECT_TRUE(done_.empty());
+    EXPECT_EQ(host::read_file(file()), measured) << "nothing is measured";
+  };
+  request_.grid = {{"n", {"8"}}};
+  refuses("a file takes those of one grid");
+  EXPECT_EQ(host::read_file(*request_.record_repetitions), recorded);
+  request_.record_repetitions = folder_.path();
+  refuses("cannot open");
+  request_.record_repetitions = folder_.path() / "missing" / "reps.jsonl";
+  refuses("cannot open");
+  // An empty file is a new one.
+  request_.record_repetitions = folder_.path() / "empty.jsonl";
+  host::write_file_atomically(*request_.record_repetitions, "");
+  EXPECT_GT(run().measured, 0);
+  EXPECT_EQ(
+      parse_recording(host::read_file(*request_.record_repetitions), "").axes[0].values.size(), 1u);
+}
+
 TEST_F(DriverTest, OneTunerADevice) {
   host::make_folders(request_.lock_dir);
   const auto lock =
