@@ -135,11 +135,9 @@ void add_replay(CLI::App& root, Context& context) {
   auto* app = root.add_subcommand("replay", "Judge a tier on recorded repetitions");
   app->footer(
       "Runs the very lattice, race and refinement of tune over a file that tune --record-reps\n"
-      "wrote; measures nothing. With --holdout the race sees pass 1 and is judged on pass 2: what "
-      "a\n"
-      "second run over the same cells appends to the file. What is recorded would be skipped, so "
-      "the\n"
-      "second run goes into another ledger folder.\n"
+      "wrote; measures nothing. With --holdout the race sees pass 1 and is judged on pass 2,\n"
+      "which a second run over the same cells appends to the file. That run goes into another\n"
+      "ledger folder: what a ledger holds is not measured again.\n"
       "Example:\n"
       "  furlong tune potrf --dtype float --grid n=8:16:32 --record-reps r.jsonl --ledger one\n"
       "  furlong tune potrf --dtype float --grid n=8:16:32 --record-reps r.jsonl --ledger two\n"
