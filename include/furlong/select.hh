@@ -121,7 +121,8 @@ class Selector {
 };
 
 /// Pins `op` to a candidate for this thread while it lives; the innermost pin of an op counts.
-/// Text: `auto`, `native`, `vendor` or a spelling; a strict pin (the tuner's) takes spellings only.
+/// Text: `auto`, `native`, `vendor` or a spelling; a strict pin (the tuner's) takes spellings only,
+/// and its calls read no table.
 class ScopedPin {
  public:
   enum class Mode { kLenient, kStrict };

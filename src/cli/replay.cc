@@ -109,7 +109,17 @@ int run(const Options& options) {
     }
     replay.parameters.rules.confidence = *options.confidence;
   }
-  const auto recording = tune::parse_recording(host::read_file(options.reps), options.reps);
+  auto recording = tune::parse_recording(host::read_file(options.reps), options.reps);
+  if (options.holdout) {
+    int left_out = 0;
+    const auto cells = recording.cells.size();
+    recording = tune::held_out(recording, options.reps, left_out);
+    if (left_out > 0) {
+      note(
+          fmt::format("furlong: {}: {} of {} cells lack one of the passes 1 and 2 and are left out",
+                      options.reps, left_out, cells));
+    }
+  }
   const auto report = tune::replay(recording, replay);
   if (options.json) {
     print_json(report_json(options, recording, report));
@@ -125,8 +135,13 @@ void add_replay(CLI::App& root, Context& context) {
   auto* app = root.add_subcommand("replay", "Judge a tier on recorded repetitions");
   app->footer(
       "Runs the very lattice, race and refinement of tune over a file that tune --record-reps\n"
-      "wrote; measures nothing. With --holdout the race sees pass 1 and is judged on pass 2.\n"
-      "Example: furlong replay --reps potrf.reps.jsonl --tier preview --holdout");
+      "wrote; measures nothing. With --holdout the race sees pass 1 and is judged on pass 2,\n"
+      "which a second run over the same cells appends to the file. That run goes into another\n"
+      "ledger folder: what a ledger holds is not measured again.\n"
+      "Example:\n"
+      "  furlong tune potrf --dtype float --grid n=8:16:32 --record-reps r.jsonl --ledger one\n"
+      "  furlong tune potrf --dtype float --grid n=8:16:32 --record-reps r.jsonl --ledger two\n"
+      "  furlong replay --reps r.jsonl --tier preview --holdout");
   auto options = std::make_shared<Options>();
   app->add_option("--reps", options->reps, "Recorded repetitions")->required()->type_name("FILE");
   app->add_option("--tier", options->tier, "deep, coarse, preview or custom")->required();

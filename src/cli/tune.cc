@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <thread>
@@ -12,6 +13,7 @@
 #include "cli/progress.hh"
 #include "cli/tune_reporter.hh"
 #include "furlong/device_key.hh"
+#include "furlong/error.hh"
 #include "host/affinity.hh"
 #include "host/core_load.hh"
 #include "host/files.hh"
@@ -35,6 +37,7 @@ struct Options {
   std::optional<std::string> from_coverage;
   std::optional<std::string> record_reps;
   std::optional<double> budget_hours;
+  std::optional<double> worker_memory_gib;
   std::optional<int> progress_fd;
   std::string lock_dir;
   double cap_gib = 4;
@@ -43,7 +46,6 @@ struct Options {
   double cell_timeout_s = 300;
   double util_ceiling_percent = 5;
   double guard_wait_s = 300;
-  double worker_memory_gib = 0;
   bool only_named = false;
   bool no_guard = false;
   bool plan = false;
@@ -57,11 +59,35 @@ void require_positive(const char* flag, double value) {
   }
 }
 
-/// The cells that a file names. UsageError for an op or dtype that there is none of.
-std::vector<tune::NamedCell> read_cells(const Context& context, const std::string& file) {
-  auto cells = tune::parse_named_cells(host::read_file(file), file);
-  for (const auto& cell : cells) dtype_list(context.op(cell.op), cell.dtype);
+/// The cells that a file names. Error `<file>:<line>: <what>` for an op or dtype that there is none
+/// of.
+std::vector<tune::NamedCell> read_cells(const Context& context, const std::string& file,
+                                        tune::CellLines lines) {
+  auto cells = tune::parse_named_cells(host::read_file(file), file, lines);
+  for (const auto& cell : cells) {
+    try {
+      dtype_list(context.op(cell.op), cell.dtype);
+    } catch (const UsageError& error) {
+      throw Error(cell.place, error.what());
+    }
+  }
   return cells;
+}
+
+/// Bytes that a worker may take; 0 = its default.
+std::int64_t worker_memory_bytes(const std::optional<double>& gib) {
+  if (!gib) return 0;
+  constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+  return static_cast<std::int64_t>(std::clamp(*gib * kGib, 1.0, 0x1p62));
+}
+
+/// An empty text is no value of any option: it must not pass for a default.
+void refuse_empty_values(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    option->check([](const std::string& text) {
+      return std::string(text.empty() ? "is empty; give a value, or leave it out" : "");
+    });
+  }
 }
 
 tune::TuneRequest make_request(const Context& context, const Options& options) {
@@ -75,8 +101,8 @@ tune::TuneRequest make_request(const Context& context, const Options& options) {
   require_positive("--util-ceiling", options.util_ceiling_percent);
   require_positive("--guard-wait", options.guard_wait_s);
   if (options.budget_hours) require_positive("--budget", *options.budget_hours);
-  if (options.worker_memory_gib != 0) {
-    require_positive("--worker-memory-gib", options.worker_memory_gib);
+  if (options.worker_memory_gib) {
+    require_positive("--worker-memory-gib", *options.worker_memory_gib);
   }
   if (options.max_dim < 1) throw UsageError("--max-dim: must be a whole number > 0");
   if (options.threads != 1) {
@@ -101,12 +127,16 @@ tune::TuneRequest make_request(const Context& context, const Options& options) {
     request.tier = raced_tier(options.tier);
   }
   request.only_named = options.only_named || request.tier == Tier::kCustom;
-  if (options.remeasure_keys) request.named = read_cells(context, *options.remeasure_keys);
+  if (options.remeasure_keys) {
+    request.named = read_cells(context, *options.remeasure_keys, tune::CellLines::kNamed);
+  }
   if (request.only_named && !options.remeasure_keys) {
     throw UsageError(
         "--tier custom and --only-named measure the cells that --remeasure-keys names");
   }
-  if (options.from_coverage) request.covered = read_cells(context, *options.from_coverage);
+  if (options.from_coverage) {
+    request.covered = read_cells(context, *options.from_coverage, tune::CellLines::kCoverage);
+  }
   request.grid = parse_grid(options.grid);
   request.cap_gib = options.cap_gib;
   request.max_dim = options.max_dim;
@@ -130,11 +160,10 @@ tune::TuneRequest make_request(const Context& context, const Options& options) {
 }
 
 /// This program again as the worker, on the core that is measured on.
-tune::Machine this_machine(double worker_memory_gib) {
+tune::Machine this_machine(const std::optional<double>& worker_memory_gib) {
   const int core = host::last_usable_core();
   tune::Machine machine;
-  constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
-  const auto memory = static_cast<std::int64_t>(worker_memory_gib * kGib);
+  const std::int64_t memory = worker_memory_bytes(worker_memory_gib);
   machine.start_worker =
       tune::process_workers({"/proc/self/exe", std::string(kWorkerCommand), "--core",
                              std::to_string(core), "--memory-bytes", std::to_string(memory)});
@@ -276,12 +305,20 @@ int run(const Context& context, const Options& options) {
 
   const host::StopSignal stop;
   TuneReporter reporter(options.progress_fd);
+  // Whoever stopped reading stdout hears of it at the end: what was asked for is recorded first.
+  std::optional<Error> unprinted;
   reporter.on_plan = [&](const tune::Plan& plan) {
-    if (!options.json) print(plan_text(plan));
+    if (options.json) return;
+    try {
+      print(plan_text(plan));
+    } catch (const Error& error) {
+      unprinted = error;
+    }
   };
   const auto summary = tune::run_tune(request, project, host::system_clock(),
                                       this_machine(options.worker_memory_gib), reporter);
   reporter.done(summary_json(summary));
+  if (unprinted) throw *unprinted;
   if (options.json) {
     print_json(summary_json(summary));
   } else {
@@ -359,6 +396,7 @@ void add_tune(CLI::App& root, Context& context) {
       ->type_name("DIR");
   add_project_option(*app, options->project);
   app->add_flag("--json", options->json, "Print JSON");
+  refuse_empty_values(*app);
   context.actions[app] = [options, &context] { return run(context, *options); };
 }
 

@@ -4,11 +4,23 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <string_view>
+
+#include "cli/command.hh"
 
 namespace furlong::cli {
 
 TuneReporter::TuneReporter(std::optional<int> events) : events_(events) {}
+
+void TuneReporter::end_events(int error_number) {
+  progress_.clear();
+  note(
+      fmt::format("furlong: --progress-fd: cannot write to {}: {}; no more events are sent, tuning "
+                  "goes on",
+                  *events_, std::strerror(error_number)));
+  events_.reset();
+}
 
 /// A reader that went away ends the events, never the run.
 void TuneReporter::send(const char* name, const tune::CellEvent* event, host::Json fields) {
@@ -27,10 +39,7 @@ void TuneReporter::send(const char* name, const tune::CellEvent* event, host::Js
   for (std::string_view rest = line; !rest.empty();) {
     const ssize_t n = ::write(*events_, rest.data(), rest.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) {
-      events_.reset();
-      return;
-    }
+    if (n <= 0) return end_events(n < 0 ? errno : EIO);
     rest.remove_prefix(static_cast<std::size_t>(n));
   }
 }

@@ -17,7 +17,9 @@ namespace furlong::cli {
 class TuneReporter : public tune::TuneObserver {
  public:
   /// `events`: an open file descriptor that gets one JSON object a line (`event` = plan,
-  /// cell_start, cell_done, eliminated, audit, worker_restart, refine_cap, guard or done).
+  /// cell_start, cell_done, eliminated, audit, worker_restart, refine_cap, guard or done). The
+  /// first event that cannot be written is the last one, which a note says; the program ignores
+  /// SIGPIPE.
   explicit TuneReporter(std::optional<int> events);
 
   std::function<void(const tune::Plan&)> on_plan;
@@ -38,6 +40,7 @@ class TuneReporter : public tune::TuneObserver {
  private:
   void show(const tune::CellEvent& event, int finished, const std::string& text);
   void send(const char* name, const tune::CellEvent* event, host::Json fields);
+  void end_events(int error_number);
 
   std::optional<int> events_;
   Progress progress_;

@@ -299,6 +299,27 @@ TEST(Selector, PinsFromTheThreadAndTheEnvironment) {
   }
 }
 
+TEST(Selector, AStrictPinReadsNoTable) {
+  FakeEnvironment env;
+  Selector selector(demo_vocabulary(), {});
+  const auto query = demo_query(0, 8, 64);
+  env.variables["FURLONG_TUNED_DIR"] = "dir";
+  env.variables["FURLONG_SELECT_TRACE"] = "1";
+  env.files["demo.cpu.txt"] = "junk\n";
+  {
+    const ScopedPin pin("demo", "lanes:2", ScopedPin::Mode::kStrict);
+    for (int call = 0; call < 2; ++call) EXPECT_EQ(selector.choose(query, {}), 2);
+    EXPECT_EQ(selector.explain(query, device("cpu"), {}).tag, "pinned");
+    EXPECT_EQ(env.lines.size(), 2u) << "the trace is heard all the same";
+    env.variables.erase("FURLONG_SELECT_TRACE");
+    reload_environment();
+    EXPECT_EQ(selector.choose(query, {}), 2);
+    EXPECT_EQ(env.lines.size(), 2u);
+    EXPECT_THROW(selector.choose(query, Refusing{{2}}.can_run()), std::invalid_argument);
+  }
+  EXPECT_THROW(selector.choose(query, {}), Error) << "whoever walks the tables is told";
+}
+
 TEST(Selector, OverrideReplacesDtypeByDtype) {
   FakeEnvironment env;
   const std::string text = demo_table(

@@ -43,16 +43,20 @@ thread_local int pin_count = 0;
 
 std::atomic<std::uint64_t> next_selector_id{1};
 
-/// What the environment and the tables say at one moment; immutable, kept until the selector dies
-/// so that rows stay where memos point.
-struct Snapshot {
+/// What the variables say at one moment, without any table; immutable.
+struct Settings {
   std::uint64_t generation = 0;
-  std::vector<std::vector<BoundTable>> tables;  // per dtype
-  std::string pin;                              // trimmed, lower case
+  std::string pin;  // trimmed, lower case
   bool trace = false;
   std::string coverage;
 
   bool talks = false;  ///< a call must take the path that explains itself
+};
+
+/// What the environment and the tables say at one moment; immutable, kept until the selector dies
+/// so that rows stay where memos point.
+struct Snapshot : Settings {
+  std::vector<std::vector<BoundTable>> tables;  // per dtype
 };
 
 struct MemoSlot {
@@ -110,6 +114,8 @@ struct Selector::State {
   std::mutex mutex;
   std::vector<std::unique_ptr<Snapshot>> snapshots;  // the last one counts
   std::atomic<const Snapshot*> current{nullptr};
+  std::vector<std::unique_ptr<Settings>> all_settings;  // the last one counts
+  std::atomic<const Settings*> current_settings{nullptr};
 
   std::mutex said_mutex;
   std::set<std::string> said;               // warnings given once
@@ -206,28 +212,52 @@ struct Selector::State {
         }
       }
     }
+    read_settings(*snapshot);
+    return snapshot;
+  }
+
+  void read_settings(Settings& settings) const {
+    if (!options.use_environment) return;
+    const Environment& env = environment();
     std::string variable = "FURLONG_";
     for (const char c : vocabulary.op) {
       variable += static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
     }
-    snapshot->pin = lower(trim(env.variable(variable + "_PIN").value_or("")));
-    if (snapshot->pin == "auto") snapshot->pin.clear();
-    snapshot->trace = is_true(env.variable("FURLONG_SELECT_TRACE"));
-    snapshot->coverage = env.variable("FURLONG_COVERAGE").value_or("");
-    snapshot->talks = snapshot->trace || !snapshot->coverage.empty() || !snapshot->pin.empty();
-    return snapshot;
+    settings.pin = lower(trim(env.variable(variable + "_PIN").value_or("")));
+    if (settings.pin == "auto") settings.pin.clear();
+    settings.trace = is_true(env.variable("FURLONG_SELECT_TRACE"));
+    settings.coverage = env.variable("FURLONG_COVERAGE").value_or("");
+    settings.talks = settings.trace || !settings.coverage.empty() || !settings.pin.empty();
+  }
+
+  /// The last one of `made`, which `make` makes anew after the environment changed.
+  template <class T, class Make>
+  const T& in_force(std::vector<std::unique_ptr<T>>& made, std::atomic<const T*>& last,
+                    const Make& make) {
+    const std::uint64_t generation = environment_generation();
+    const T* now = last.load(std::memory_order_acquire);
+    if (now != nullptr && now->generation == generation) return *now;
+    const std::lock_guard lock(mutex);
+    now = last.load(std::memory_order_acquire);
+    if (now != nullptr && now->generation == generation) return *now;
+    made.push_back(make(generation));
+    last.store(made.back().get(), std::memory_order_release);
+    return *made.back();
   }
 
   const Snapshot& snapshot() {
-    const std::uint64_t generation = environment_generation();
-    const Snapshot* now = current.load(std::memory_order_acquire);
-    if (now != nullptr && now->generation == generation) return *now;
-    const std::lock_guard lock(mutex);
-    now = current.load(std::memory_order_acquire);
-    if (now != nullptr && now->generation == generation) return *now;
-    snapshots.push_back(load(generation));
-    current.store(snapshots.back().get(), std::memory_order_release);
-    return *snapshots.back();
+    return in_force(snapshots, current,
+                    [this](std::uint64_t generation) { return load(generation); });
+  }
+
+  /// The variables alone: what a strict pin needs, which must not depend on any table.
+  const Settings& settings() {
+    return in_force(all_settings, current_settings, [this](std::uint64_t generation) {
+      auto settings = std::make_unique<Settings>();
+      settings->generation = generation;
+      read_settings(*settings);
+      return settings;
+    });
   }
 
   // --- the walk ---
@@ -371,10 +401,34 @@ struct Selector::State {
                                             vocabulary.op, reason));
   }
 
+  /// The candidate of a strict pin; reads no table.
+  Choice decide_strict(ThreadPin& pin, const Query& query, CanRun can_run) {
+    if (pin.text.empty() || pin.text == "auto" || pin.text == "native") {
+      throw std::invalid_argument(
+          fmt::format("ScopedPin: bad pin {} of {}: a strict pin is a spelling; allowed are {}",
+                      quoted(pin.text), vocabulary.op, join(candidates(query.dtype), ", ")));
+    }
+    Choice choice;
+    choice.candidate = resolve(pin, query.dtype);
+    choice.tag = "pinned";
+    if (const Refusal refusal = can_run(choice.candidate)) {
+      refuse_pin(pin.text, "ScopedPin", refusal.reason);
+    }
+    return choice;
+  }
+
   /// Pins, then the walk.
-  Choice decide(const Snapshot& snap, const Query& query, const DeviceKey& device, CanRun can_run) {
+  Choice decide(const Query& query, const DeviceKey& device, CanRun can_run) {
     ThreadPin* scoped = thread_pin();
-    const bool strict = scoped != nullptr && scoped->mode == ScopedPin::Mode::kStrict;
+    if (scoped != nullptr && scoped->mode == ScopedPin::Mode::kStrict) {
+      return decide_strict(*scoped, query, can_run);
+    }
+    return decide_lenient(snapshot(), scoped, query, device, can_run);
+  }
+
+  /// The pin (null: the variable's), then the walk.
+  Choice decide_lenient(const Snapshot& snap, ThreadPin* scoped, const Query& query,
+                        const DeviceKey& device, CanRun can_run) {
     std::string source = "ScopedPin";
     std::string text;
     if (scoped != nullptr) {
@@ -388,11 +442,6 @@ struct Selector::State {
       source += "_PIN";
     }
     const auto& names = candidates(query.dtype);
-    if (strict && (text.empty() || text == "auto" || text == "native")) {
-      throw std::invalid_argument(
-          fmt::format("{}: bad pin {} of {}: a strict pin is a spelling; allowed are {}", source,
-                      quoted(text), vocabulary.op, join(names, ", ")));
-    }
     if (text.empty() || text == "auto") return walk(snap, query, device, can_run, false);
     if (text == "native") {
       Choice choice = walk(snap, query, device, can_run, true);
@@ -401,7 +450,7 @@ struct Selector::State {
                                      vocabulary.op, query_text(query, ','), source));
       return walk(snap, query, device, can_run, false);
     }
-    if (text == "vendor" && !strict) {
+    if (text == "vendor") {
       for (std::size_t c = 0; c < names.size(); ++c) {
         if (family_of(names[c]) != "vendor" || can_run(static_cast<int>(c))) continue;
         Choice choice;
@@ -442,25 +491,25 @@ struct Selector::State {
     return text;
   }
 
-  void tell(const Snapshot& snap, const Query& query, const Choice& choice) {
-    if (!snap.trace && snap.coverage.empty()) return;
+  void tell(const Settings& settings, const Query& query, const Choice& choice) {
+    if (!settings.trace && settings.coverage.empty()) return;
     const auto& dtype = vocabulary.dtypes[static_cast<std::size_t>(query.dtype)];
     const auto& name = candidates(query.dtype)[static_cast<std::size_t>(choice.candidate)];
-    if (snap.trace) {
+    if (settings.trace) {
       log_line(fmt::format("{}{} {} {} -> {}  {}  [{}]",
                            std::string(2 * static_cast<std::size_t>(call_depth), ' '),
                            vocabulary.op, dtype, query_text(query, ' '), name,
                            detail(choice, query.dtype), choice.tag));
     }
-    if (!snap.coverage.empty()) {
+    if (!settings.coverage.empty()) {
       const std::string line = fmt::format("{} {} {} {} [{}]", vocabulary.op, dtype,
                                            query_text(query, ','), name, choice.tag);
       {
         const std::lock_guard lock(said_mutex);
         if (!covered.insert(line).second) return;
       }
-      if (!environment().append(snap.coverage, line)) {
-        say_once("coverage", snap.coverage + ": coverage cannot be written");
+      if (!environment().append(settings.coverage, line)) {
+        say_once("coverage", settings.coverage + ": coverage cannot be written");
       }
     }
   }
@@ -506,14 +555,15 @@ int Selector::choose(const Query& query, CanRun can_run) {
     ThreadPin* pin = state.thread_pin();
     if (pin != nullptr && pin->mode == ScopedPin::Mode::kStrict && pin->selector == state.id &&
         pin->dtype == query.dtype && pin->candidate >= 0) {
-      const Snapshot& snap = state.snapshot();
-      if (!snap.trace && snap.coverage.empty() && !can_run(pin->candidate)) return pin->candidate;
+      const Settings& settings = state.settings();
+      if (!settings.trace && settings.coverage.empty() && !can_run(pin->candidate)) {
+        return pin->candidate;
+      }
     }
     if (pin != nullptr) {
-      const Snapshot& snap = state.snapshot();
-      const auto choice = state.decide(snap, query, this_cpu(), can_run);
+      const auto choice = state.decide(query, this_cpu(), can_run);
       if (choice.candidate < 0) state.refuse(query, this_cpu(), choice);
-      state.tell(snap, query, choice);
+      state.tell(state.settings(), query, choice);
       return choice.candidate;
     }
   }
@@ -531,7 +581,7 @@ int Selector::choose(const Query& query, CanRun can_run) {
       }
     }
   }
-  const auto choice = state.decide(snap, query, this_cpu(), can_run);
+  const auto choice = state.decide_lenient(snap, nullptr, query, this_cpu(), can_run);
   if (choice.candidate < 0) state.refuse(query, this_cpu(), choice);
   state.tell(snap, query, choice);
   // Only the row that every call of this key walks first may be remembered: whatever can_run says
@@ -553,8 +603,7 @@ int Selector::choose(const Query& query, CanRun can_run) {
 
 Decision Selector::explain(const Query& query, const DeviceKey& device, CanRun can_run) {
   State& state = *state_;
-  const Snapshot& snap = state.snapshot();
-  auto choice = state.decide(snap, query, device, can_run);
+  auto choice = state.decide(query, device, can_run);
   if (choice.candidate < 0) state.refuse(query, device, choice);
   Decision decision;
   decision.candidate = choice.candidate;

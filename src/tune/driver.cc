@@ -14,6 +14,7 @@
 #include "base/number.hh"
 #include "base/text.hh"
 #include "furlong/error.hh"
+#include "furlong/result.hh"
 #include "furlong/spelling.hh"
 #include "host/files.hh"
 #include "host/git.hh"
@@ -165,36 +166,52 @@ void teach(Estimator& estimator, const Group& group, const std::vector<std::stri
   }
 }
 
-/// The key with its items in axis order and log values in plain decimal. Throws
-/// std::invalid_argument when it is no cell of the axes.
-CellKey in_axis_order(const CellKey& key, const std::vector<Axis>& axes, const std::string& op) {
+/// The key with its items in axis order and log values in plain decimal, if it is a cell of the
+/// axes.
+Result<CellKey> in_axis_order(const CellKey& key, const std::vector<Axis>& axes) {
+  const auto no = [&](const std::string& why) {
+    return Result<CellKey>::no(fmt::format("cell {}: {}", key.text(), why));
+  };
   CellKey ordered;
   for (const Axis& axis : axes) {
     const std::string* value = key.find(axis.name);
-    if (value == nullptr) {
-      throw std::invalid_argument(
-          fmt::format("{}: cell {} lacks the axis {}", op, key.text(), axis.name));
-    }
+    if (value == nullptr) return no(fmt::format("axis {} is missing", axis.name));
     std::string plain = *value;
     if (axis.kind == AxisKind::kLog) {
       const auto number = parse_positive(*value);
-      if (!number) {
-        throw std::invalid_argument(
-            fmt::format("{}: cell {}: {} is no whole number > 0", op, key.text(), axis.name));
-      }
+      if (!number) return no(axis.name + " is no whole number > 0");
       plain = std::to_string(*number);
     } else if (std::find(axis.values.begin(), axis.values.end(), plain) == axis.values.end()) {
-      throw std::invalid_argument(fmt::format("{}: cell {}: {} of axis {}; allowed are {}", op,
-                                              key.text(), furlong::quoted(plain), axis.name,
-                                              join(axis.values, ", ")));
+      return no(fmt::format("{} of axis {}; allowed are {}", furlong::quoted(plain), axis.name,
+                            join(axis.values, ", ")));
     }
     ordered.items.push_back({axis.name, std::move(plain)});
   }
-  if (key.items.size() != axes.size()) {
-    throw std::invalid_argument(
-        fmt::format("{}: cell {} has a name that is no axis of the op", op, key.text()));
+  for (const auto& item : key.items) {
+    if (ordered.find(item.name) != nullptr) continue;
+    std::vector<std::string> names;
+    for (const Axis& axis : axes) names.push_back(axis.name);
+    return no(fmt::format("{} is no axis; allowed are {}", furlong::quoted(item.name),
+                          join(names, ", ")));
   }
   return ordered;
+}
+
+/// A named cell that the run leaves out is a mistake, never passed over.
+void require_tuned(const NamedCell& cell, const TuneRequest& request) {
+  std::vector<std::string> ops;
+  for (std::size_t o = 0; o < request.ops.size(); ++o) {
+    const std::string& op = request.ops[o]->vocabulary.op;
+    const auto& dtypes = request.dtypes[o];
+    if (op == cell.op) {
+      if (std::find(dtypes.begin(), dtypes.end(), cell.dtype) != dtypes.end()) return;
+      throw Error(cell.place, fmt::format("{} {} is not tuned in this run; its dtypes are {}",
+                                          cell.op, cell.dtype, join(dtypes, ", ")));
+    }
+    ops.push_back(op);
+  }
+  throw Error(cell.place,
+              fmt::format("{} is not tuned in this run; its ops are {}", cell.op, join(ops, ", ")));
 }
 
 /// The cells of a group before refinement, and which of them are named.
@@ -218,7 +235,9 @@ std::vector<std::pair<CellKey, bool>> starting_cells(const Group& group,
   const auto add_all = [&](const std::vector<NamedCell>& list, bool named) {
     for (const NamedCell& one : list) {
       if (one.op != op.vocabulary.op || one.dtype != group.dtype) continue;
-      add(in_axis_order(one.key, op_axes, one.op), named);
+      const auto key = in_axis_order(one.key, op_axes);
+      if (!key) throw Error(one.place, fmt::format("{}: {}", one.op, key.reason()));
+      add(*key, named);
     }
   };
   if (!request.only_named) add_all(request.covered, false);
@@ -274,6 +293,7 @@ Work plan_work(const TuneRequest& request, const ledger::Project& project) {
   if (request.dtypes.size() != request.ops.size()) {
     throw std::invalid_argument("TuneRequest: one list of dtypes per op");
   }
+  for (const NamedCell& cell : request.named) require_tuned(cell, request);
   Work work;
   for (std::size_t o = 0; o < request.ops.size(); ++o) {
     const OpSpec& op = *request.ops[o];
@@ -348,16 +368,32 @@ struct GroupState {
   bool refined_out = false;
 };
 
+/// The file that repetitions go to, opened before anything is measured; null where none is asked
+/// for.
+std::unique_ptr<RepetitionsFile> open_repetitions(const TuneRequest& request,
+                                                  const std::vector<Group>& groups) {
+  if (!request.record_repetitions) return nullptr;
+  if (groups.size() != 1) {
+    throw Error(request.record_repetitions->string(),
+                "repetitions of several ops or dtypes; a file takes those of one op and dtype");
+  }
+  const Group& group = groups.front();
+  return std::make_unique<RepetitionsFile>(*request.record_repetitions, *group.op, group.dtype,
+                                           group.axes);
+}
+
 /// Measures everything that was planned, then refines.
 class Tuner {
  public:
   Tuner(const TuneRequest& request, const ledger::Project& project, const host::Clock& clock,
-        const Machine& machine, TuneObserver& observer, Work& work, TuneSummary& summary)
+        const Machine& machine, TuneObserver& observer, RepetitionsFile* repetitions, Work& work,
+        TuneSummary& summary)
       : request_(request),
         project_(project),
         clock_(clock),
         machine_(machine),
         observer_(observer),
+        repetitions_(repetitions),
         summary_(summary),
         work_(work),
         isolation_(machine.start_worker, request.cell_timeout, isolation_hooks()),
@@ -436,12 +472,9 @@ class Tuner {
     const auto op_axes = group.op->axes(group.dtype);
     state.refinement.emplace(group.axes, parameters_of(request_.tier));
     const auto add = [&](const ledger::Cell& cell) {
-      const auto key = CellKey::parse(cell.key);
-      try {
-        state.refinement->add(known_of(cell, in_axis_order(*key, op_axes, ""), request_.tier));
-      } catch (const std::invalid_argument&) {
-        // A record of other axes, or of a value that is gone: no end of any line.
-      }
+      const auto key = in_axis_order(*CellKey::parse(cell.key), op_axes);
+      // A record of other axes, or of a value that is gone, is no end of any line.
+      if (key) state.refinement->add(known_of(cell, *key, request_.tier));
     };
     const Stored& stored = state.op_work->stored;
     if (stored.freshness) {
@@ -592,7 +625,7 @@ class Tuner {
       audit.run_id = state.run.run_id;
       file.append(ledger::to_line(audit));
     }
-    if (request_.record_repetitions) record_repetitions(state, request, raced);
+    if (repetitions_ != nullptr) repetitions_->add(request.key, raced.repetitions);
     if (!cell.ranked.empty()) ++summary_.winners[std::string(family_of(cell.ranked.front()))];
     for (const auto& outcome : cell.outcomes) {
       if (outcome.status != ledger::Status::kBad && outcome.status != ledger::Status::kError) {
@@ -602,15 +635,6 @@ class Tuner {
                                       ledger::status_name(outcome.status), outcome.reason)];
     }
     state.records.push_back(std::move(cell));
-  }
-
-  void record_repetitions(GroupState& state, const race::CellRequest& request,
-                          const race::CellResult& raced) {
-    if (repetitions_ == nullptr) {
-      repetitions_ = std::make_unique<RepetitionsFile>(
-          *request_.record_repetitions, *state.group->op, state.group->dtype, state.group->axes);
-    }
-    repetitions_->add(request.key, raced.repetitions);
   }
 
   /// Races a share of the cells again in a fresh process; false when the run is to end first.
@@ -647,6 +671,7 @@ class Tuner {
   const host::Clock& clock_;
   const Machine& machine_;
   TuneObserver& observer_;
+  RepetitionsFile* repetitions_;  ///< null where none are recorded
   TuneSummary& summary_;
   Work& work_;
   Isolation isolation_;
@@ -655,27 +680,28 @@ class Tuner {
   int total_ = 0;
   std::vector<GroupState> groups_;
   std::map<std::filesystem::path, std::unique_ptr<ledger::Appender>> appenders_;
-  std::unique_ptr<RepetitionsFile> repetitions_;
   const CellEvent* event_ = nullptr;  ///< of the cell in flight
   GroupState* state_ = nullptr;
 };
 
 }  // namespace
 
-std::vector<NamedCell> parse_named_cells(std::string_view text, std::string_view file) {
+std::vector<NamedCell> parse_named_cells(std::string_view text, std::string_view file,
+                                         CellLines lines) {
   std::vector<NamedCell> cells;
   int number = 0;
   for (const std::string_view line : split(text, '\n')) {
     ++number;
     const auto parts = words(line);
     if (parts.empty() || parts[0].starts_with('#')) continue;
-    const std::string place = fmt::format("{}:{}", file, number);
-    if (parts.size() < 3) {
-      throw Error(place, "a line is <op> <dtype> <cell key>");
+    std::string place = fmt::format("{}:{}", file, number);
+    if (parts.size() < 3 || (lines == CellLines::kNamed && parts.size() > 3)) {
+      throw Error(place, fmt::format("{} words; a line is <op> <dtype> <cell key>", parts.size()));
     }
     auto key = CellKey::parse(parts[2]);
     if (!key) throw Error(place, key.reason());
-    cells.push_back({std::string(parts[0]), std::string(parts[1]), std::move(key).value()});
+    cells.push_back(
+        {std::string(parts[0]), std::string(parts[1]), std::move(key).value(), std::move(place)});
   }
   return cells;
 }
@@ -720,10 +746,7 @@ TuneSummary run_tune(const TuneRequest& request, const ledger::Project& project,
   }
 
   auto work = plan_work(request, project);
-  if (request.record_repetitions && work.groups.size() != 1) {
-    throw Error(request.record_repetitions->string(),
-                "repetitions of several ops or dtypes; a file takes those of one op and dtype");
-  }
+  const auto repetitions = open_repetitions(request, work.groups);
   TuneSummary summary;
   summary.plan = work.plan;
   summary.device = this_cpu().text;
@@ -731,7 +754,7 @@ TuneSummary run_tune(const TuneRequest& request, const ledger::Project& project,
       fmt::format("{}-{}-{}", host::utc_stamp(clock.now()), host::host_name(), host::process_id());
   for (const OpWork& op : work.ops) summary.ledgers.push_back(op.file);
   observer.planned(work.plan);
-  Tuner(request, project, clock, machine, observer, work, summary).run(commit);
+  Tuner(request, project, clock, machine, observer, repetitions.get(), work, summary).run(commit);
   summary.seconds = seconds(clock.steady() - start);
   return summary;
 }

@@ -34,11 +34,19 @@ struct NamedCell {
   std::string op;
   std::string dtype;
   CellKey key;
+  std::string place = {};  ///< `<file>:<line>`
 };
 
-/// Reads such lines; blank ones and those that begin with `#` are skipped, words behind the key
-/// (of a coverage file) too. Throws Error `<file>:<line>: <what>` for any other.
-std::vector<NamedCell> parse_named_cells(std::string_view text, std::string_view file);
+/// What may stand behind the cell key of a line.
+enum class CellLines {
+  kNamed,    ///< nothing
+  kCoverage  ///< the choice and where it came from, which are skipped
+};
+
+/// Reads such lines; blank ones and those that begin with `#` are skipped. Throws Error
+/// `<file>:<line>: <what>` for any other.
+std::vector<NamedCell> parse_named_cells(std::string_view text, std::string_view file,
+                                         CellLines lines);
 
 struct TuneRequest {
   std::vector<const OpSpec*> ops;                ///< dependencies first
@@ -46,16 +54,18 @@ struct TuneRequest {
   Tier tier = Tier::kCoarse;
   /// `--grid`: axis name to the values that replace it.
   GridOverride grid;
-  std::vector<NamedCell> named;    ///< to be measured whatever is recorded
-  std::vector<NamedCell> covered;  ///< join the lattice, planned as any cell of it
-  bool only_named = false;         ///< no lattice and no refinement; implied by tier custom
+  /// To be measured whatever is recorded; of these ops and dtypes.
+  std::vector<NamedCell> named;
+  /// Join the lattice, planned as any cell of it; those of other ops and dtypes are left out.
+  std::vector<NamedCell> covered;
+  bool only_named = false;  ///< no lattice and no refinement; implied by tier custom
   double cap_gib = 4;
   std::int64_t max_dim = 2048;
   std::optional<double> budget_s;  ///< stops refinement; the lattice always completes
   bool allow_dirty = false;
   std::string argv;  ///< the command line, for the run lines
   std::filesystem::path lock_dir;
-  std::optional<std::filesystem::path> record_repetitions;  ///< of one op and dtype
+  std::optional<std::filesystem::path> record_repetitions;  ///< of one op, dtype and grid
   std::chrono::milliseconds cell_timeout{300'000};
   bool guard = true;
   double guard_ceiling = 0.05;  ///< share of the core that others may take during a cell
@@ -139,13 +149,15 @@ struct TuneSummary {
   double guard_s = 0;  ///< discarded and waited
 };
 
-/// Plans only. Throws Error for a ledger that cannot be read, std::invalid_argument for a bad grid
-/// and a named cell that is none of its op.
+/// Plans only. Throws Error for a ledger that cannot be read, and `<file>:<line>: <what>` for a
+/// named or covered cell that is none of its op and a named one of an op or dtype that is not
+/// tuned; std::invalid_argument for a bad grid.
 Plan make_plan(const TuneRequest& request, const ledger::Project& project);
 
 /// Plans and measures. Beside make_plan's errors: Error when the sources are newer than this
 /// program (rebuild first), when the tree has uncommitted changes (unless allow_dirty), when
-/// another tuner runs on this device, and when the ledger cannot be written.
+/// another tuner runs on this device, when the ledger cannot be written, and, before anything is
+/// measured, when the repetitions file cannot take this run's.
 TuneSummary run_tune(const TuneRequest& request, const ledger::Project& project,
                      const host::Clock& clock, const Machine& machine, TuneObserver& observer);
 

@@ -40,6 +40,9 @@ class DriverTest : public ::testing::Test, public TuneObserver {
 
   TuneSummary run() { return run_tune(request_, project_, clock_, machine_, *this); }
   std::filesystem::path file() const { return project_.ledger_file("fault", this_cpu().text); }
+  static std::vector<NamedCell> named(const std::string& text) {
+    return parse_named_cells(text, "keys.txt", CellLines::kNamed);
+  }
   ledger::Ledger ledger() const { return ledger::Ledger::read(file(), {}); }
   int lines_of(const std::string& text) const {
     const std::string bytes = host::read_file(file());
@@ -197,27 +200,42 @@ TEST_F(DriverTest, AMismatchInAFreshProcessMeansOneProcessACell) {
 
 TEST_F(DriverTest, NamedCellsAreMeasuredWhateverIsRecorded) {
   run();
-  request_.named = parse_named_cells(
-      "# two\nfault float n=4,batch=16\n\nfault double n=4,batch=16\nfault float batch=5,n=3 b "
-      "[t]\n",
-      "keys.txt");
+  request_.named = named("# two\nfault float n=4,batch=16\n\nfault float batch=5,n=3\n");
   request_.only_named = true;
-  const auto again = run();
-  EXPECT_EQ(again.measured, 2) << "double is not tuned here";
+  EXPECT_EQ(run().measured, 2);
   request_.tier = Tier::kCustom;
   EXPECT_EQ(run().measured, 2);
   const auto read = ledger();
   EXPECT_EQ(read.cells().back().tier, Tier::kCustom);
   EXPECT_EQ(read.text(read.cells().back().key), "n=3,batch=5");
+}
 
-  request_.named[0].key = CellKey::parse("n=4").value();
-  EXPECT_THROW(run(), std::invalid_argument);
-  EXPECT_THROW(parse_named_cells("fault float\n", "keys.txt"), Error);
-  EXPECT_THROW(parse_named_cells("fault float n=\n", "keys.txt"), Error);
+TEST_F(DriverTest, NamedCellsThatCannotBeMeasuredNameTheirLine) {
+  const auto error_of = [&](const std::string& line) -> std::string {
+    try {
+      request_.named = named("# cells\n" + line + "\n");
+      make_plan(request_, project_);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(error_of("fault float n=4,batch=16"), "");
+  for (const char* line :
+       {"fault float", "fault float n=", "fault float n=4,batch=16 b", "fault float n=4",
+        "fault float n=4,batch=x", "fault float n=4,batch=16,m=1"}) {
+    EXPECT_EQ(error_of(line).substr(0, 12), "keys.txt:2: ") << line;
+  }
+  EXPECT_EQ(error_of("fault double n=4,batch=16"),
+            "keys.txt:2: fault double is not tuned in this run; its dtypes are float");
+  EXPECT_EQ(error_of("other float n=4,batch=16"),
+            "keys.txt:2: other is not tuned in this run; its ops are fault");
 }
 
 TEST_F(DriverTest, CoveredCellsJoinTheLattice) {
-  request_.covered = parse_named_cells("fault float n=5,batch=7 b [nearest]\n", "coverage");
+  request_.covered = parse_named_cells(
+      "fault float n=5,batch=7 b [nearest]\nfault double n=5,batch=7 b [nearest]\n", "coverage",
+      CellLines::kCoverage);
   EXPECT_EQ(run().measured, 13);
   EXPECT_EQ(run().measured, 0);
 }
@@ -232,7 +250,7 @@ TEST_F(DriverTest, RepetitionsAreRecordedForReplay) {
   EXPECT_EQ(read().candidates, shared_.spec.vocabulary.candidates[0]);
   EXPECT_GE(read().cells[0].times[1].size(), 4u);
   // Measured again: the next pass.
-  request_.named = parse_named_cells("fault float n=4,batch=16\n", "keys.txt");
+  request_.named = named("fault float n=4,batch=16\n");
   request_.only_named = true;
   run();
   const auto recording = read();
@@ -241,6 +259,38 @@ TEST_F(DriverTest, RepetitionsAreRecordedForReplay) {
   request_.dtypes = {{"double"}};
   request_.named[0].dtype = "double";
   EXPECT_THROW(run(), Error) << "of another dtype";
+}
+
+TEST_F(DriverTest, ARepetitionsFileThatCannotTakeARunIsRefusedFirst) {
+  request_.record_repetitions = folder_.path() / "reps.jsonl";
+  request_.grid = {{"n", {"4"}}};
+  run();
+  const std::string recorded = host::read_file(*request_.record_repetitions);
+  const std::string measured = host::read_file(file());
+  const auto refuses = [&](const std::string& reason) {
+    done_.clear();
+    try {
+      run();
+      ADD_FAILURE() << "accepted; wanted: " << reason;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(reason), std::string::npos) << error.what();
+    }
+    EXPECT_TRUE(done_.empty());
+    EXPECT_EQ(host::read_file(file()), measured) << "nothing is measured";
+  };
+  request_.grid = {{"n", {"8"}}};
+  refuses("a file takes those of one grid");
+  EXPECT_EQ(host::read_file(*request_.record_repetitions), recorded);
+  request_.record_repetitions = folder_.path();
+  refuses("cannot open");
+  request_.record_repetitions = folder_.path() / "missing" / "reps.jsonl";
+  refuses("cannot open");
+  // An empty file is a new one.
+  request_.record_repetitions = folder_.path() / "empty.jsonl";
+  host::write_file_atomically(*request_.record_repetitions, "");
+  EXPECT_GT(run().measured, 0);
+  EXPECT_EQ(
+      parse_recording(host::read_file(*request_.record_repetitions), "").axes[0].values.size(), 1u);
 }
 
 TEST_F(DriverTest, OneTunerADevice) {

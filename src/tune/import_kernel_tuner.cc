@@ -4,6 +4,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -58,11 +59,22 @@ double unit_ms(std::string_view unit) {
   return 0;
 }
 
+/// YYYY-MM-DD, of a day that the calendar has.
 bool is_date(std::string_view text) {
   constexpr std::string_view kShape = "dddd-dd-dd";
-  return std::equal(text.begin(), text.end(), kShape.begin(), kShape.end(), [](char c, char shape) {
-    return shape == 'd' ? c >= '0' && c <= '9' : c == shape;
-  });
+  const bool shaped = std::equal(
+      text.begin(), text.end(), kShape.begin(), kShape.end(),
+      [](char c, char shape) { return shape == 'd' ? c >= '0' && c <= '9' : c == shape; });
+  if (!shaped) return false;
+  const auto number = [&](std::size_t from, std::size_t count) {
+    int value = 0;
+    for (const char digit : text.substr(from, count)) value = 10 * value + (digit - '0');
+    return value;
+  };
+  return std::chrono::year_month_day(std::chrono::year(number(0, 4)),
+                                     std::chrono::month(static_cast<unsigned>(number(5, 2))),
+                                     std::chrono::day(static_cast<unsigned>(number(8, 2))))
+      .ok();
 }
 
 ledger::Status status_of(std::string_view failure) {
@@ -99,7 +111,7 @@ class Reader {
     if (names_.date) space_.date = *names_.date;
     if (space_.date.empty()) fail("names no date; name it with --date YYYY-MM-DD");
     if (!is_date(space_.date))
-      fail(fmt::format("date {}; YYYY-MM-DD is allowed", furlong::quoted(space_.date)));
+      fail(fmt::format("date {}; a day YYYY-MM-DD is allowed", furlong::quoted(space_.date)));
     return std::move(space_);
   }
 
@@ -335,7 +347,7 @@ class Reader {
       const auto text = text_of(*timestamp, "timestamp");
       const std::string_view date = text.substr(0, 10);
       if (!is_date(date)) {
-        fail(fmt::format("timestamp {}; YYYY-MM-DD ... is allowed", quoted(text)));
+        fail(fmt::format("timestamp {}; a day YYYY-MM-DD ... is allowed", quoted(text)));
       }
       space_.date = std::max(space_.date, std::string(date));
     }

@@ -146,8 +146,13 @@ TEST(ImportKernelTuner, BadInputIsAnErrorThatSaysWhere) {
   EXPECT_NE(error_of(kT4, named("add", "card", "n")).find("cell: "), std::string::npos);
   EXPECT_NE(error_of(kT4, named("add", "card", "n=x")).find("cell: value"), std::string::npos);
   ImportNames dated;
-  dated.date = "today";
-  EXPECT_NE(error_of(cache(kTwo), dated).find("date \"today\""), std::string::npos);
+  for (const char* bad : {"today", "2026-13-45", "2026-00-10", "2025-02-29", "2026-1-5"}) {
+    dated.date = bad;
+    EXPECT_NE(error_of(cache(kTwo), dated).find(std::string("date \"") + bad + "\""),
+              std::string::npos);
+  }
+  dated.date = "2024-02-29";
+  EXPECT_EQ(error_of(cache(kTwo), dated), "no error");
   std::string unit = kT4;
   unit.replace(unit.find("microseconds"), 12, "fortnights");
   EXPECT_NE(error_of(unit, named("add", "card", "n=7")).find("timeunit"), std::string::npos);

@@ -453,6 +453,30 @@ Recording parse_recording(std::string_view text, std::string_view file) {
   return Reader(file).read(text);
 }
 
+Recording held_out(const Recording& recording, std::string_view file, int& left_out) {
+  const auto has = [](const RecordedCell& cell, int pass) {
+    return std::any_of(cell.times.begin(), cell.times.end(), [&](const auto& times) {
+      return std::any_of(times.begin(), times.end(),
+                         [&](const RecordedTime& time) { return time.pass == pass; });
+    });
+  };
+  Recording kept = recording;
+  std::erase_if(kept.cells,
+                [&](const RecordedCell& cell) { return !has(cell, 1) || !has(cell, 2); });
+  kept.index.clear();
+  for (std::size_t i = 0; i < kept.cells.size(); ++i) {
+    kept.index.emplace(kept.cells[i].key.text(), i);
+  }
+  left_out = static_cast<int>(recording.cells.size() - kept.cells.size());
+  if (kept.cells.empty()) {
+    throw Error(file,
+                "no cell has repetitions of pass 1 and of pass 2, so nothing can be held out; "
+                "furlong tune appends pass 2 when it measures the same cells again with the same "
+                "--record-reps file, into another --ledger");
+  }
+  return kept;
+}
+
 ReplayReport replay(const Recording& recording, const ReplayOptions& options) {
   return Replay(recording, options).run();
 }

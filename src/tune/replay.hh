@@ -46,9 +46,14 @@ struct Recording {
 /// a repetition recorded twice, and text without a `meta` line first.
 Recording parse_recording(std::string_view text, std::string_view file);
 
+/// The recording as a replay with holdout needs it: without the cells that have no repetition of
+/// both passes (refinement proposes others in every run), which are counted in `left_out`. Throws
+/// Error `<file>: <reason>` when no cell is left.
+Recording held_out(const Recording& recording, std::string_view file, int& left_out);
+
 struct ReplayOptions {
   TierParameters parameters;
-  bool holdout = false;  ///< race over pass 1, score against pass 2
+  bool holdout = false;  ///< race over pass 1, score against pass 2: see held_out()
 };
 
 /// How much slower a way of picking is than the best candidate: chosen / best - 1 over the cells

@@ -121,6 +121,36 @@ TEST(Replay, ScoresPicksAgainstTheBestThatRan) {
   EXPECT_DOUBLE_EQ(report.floor_loss.max, 0);
 }
 
+TEST(Replay, HoldoutNeedsBothPassesOfACell) {
+  std::string text = kMeta;
+  for (int r = 0; r < 8; ++r) {
+    for (const char* key : {"n=4", "n=8", "n=64"}) {
+      text += rep(key, "a", 1, r, 1.0) + rep(key, "b", 1, r, 2.0);
+    }
+  }
+  int left_out = 0;
+  try {
+    held_out(parse_recording(text, "reps"), "reps", left_out);
+    FAIL() << "there is no pass 2";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).substr(0, 6), "reps: ");
+    EXPECT_NE(std::string(error.what()).find("--record-reps"), std::string::npos);
+  }
+  for (int r = 0; r < 8; ++r) {
+    for (const char* key : {"n=4", "n=64"}) {
+      text += rep(key, "a", 2, r, 1.0) + rep(key, "b", 2, r, 2.0);
+    }
+  }
+  const auto kept = held_out(parse_recording(text, "reps"), "reps", left_out);
+  EXPECT_EQ(left_out, 1);
+  EXPECT_EQ(kept.index.at("n=64"), 1u);
+  const auto report = replay(kept, {parameters_of(Tier::kCoarse), true});
+  EXPECT_EQ(report.cells, 2);
+  EXPECT_EQ(report.measured, (std::vector<std::string>{"n=4", "n=64"}));
+  EXPECT_EQ(report.unrunnable, 0);
+  EXPECT_DOUBLE_EQ(report.race_misrank, 0);
+}
+
 TEST(Replay, AnEmptyRecordingHasNothingToReport) {
   const auto report = replay(parse_recording(kMeta, "reps"), {parameters_of(Tier::kDeep), false});
   EXPECT_EQ(report.cells, 0);

@@ -146,7 +146,7 @@ TEST_F(SampleFlowTest, AnEditThatChangesWinnersIsSettledAtDeep) {
     text += "fault " + project_.dtypes.names()[static_cast<std::size_t>(cell.dtype)] + " " +
             cell.key + "\n";
   }
-  request_.named = parse_named_cells(text, "unsettled");
+  request_.named = parse_named_cells(text, "unsettled", CellLines::kNamed);
   request_.only_named = true;
   EXPECT_EQ(tune(Tier::kDeep).measured, 64);
   verdict = prove(run_id);
