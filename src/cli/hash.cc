@@ -28,8 +28,14 @@ int run(const Options& options) {
   if (options.json) {
     nlohmann::ordered_json families = nlohmann::ordered_json::object();
     for (const auto& [family, hash] : hashes.families) families[family] = hash;
-    print_json(
-        {{"schema", 1}, {"op", options.op}, {"kernels", hashes.kernels}, {"families", families}});
+    nlohmann::ordered_json value = {
+        {"schema", 1}, {"op", options.op}, {"kernels", hashes.kernels}, {"families", families}};
+    if (options.files) {
+      nlohmann::ordered_json files = nlohmann::ordered_json::object();
+      for (const auto& [family, hash] : hashes.families) files[family] = lists.files_of(family);
+      value["files"] = files;
+    }
+    print_json(value);
     return kOk;
   }
   report::TextTable table({{"family"}, {"hash"}, {"files", report::Align::kRight}});
