@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "furlong/device_key.hh"
@@ -88,7 +89,14 @@ struct Decision {
 /// No candidate can run: `<op>: no candidate can run <key> on <device>; <reasons>`.
 class NoCandidate : public Error {
  public:
-  using Error::Error;
+  NoCandidate(const std::string& message, std::vector<Decision::Refused> refused)
+      : Error(message), refused_(std::move(refused)) {}
+
+  /// Every candidate that was asked, in the order of the walk.
+  const std::vector<Decision::Refused>& refused() const { return refused_; }
+
+ private:
+  std::vector<Decision::Refused> refused_;
 };
 
 struct SelectorOptions {

@@ -51,6 +51,10 @@ bool has_space(std::string_view text) {
   return std::any_of(text.begin(), text.end(), is_space);
 }
 
+bool begins_with_mark(std::string_view text) {
+  return text.starts_with("\xef\xbb\xbf");
+}
+
 std::string lower(std::string_view text) {
   std::string lowered(text);
   for (char& c : lowered) {

@@ -22,6 +22,11 @@ std::string_view trim(std::string_view text);
 bool is_space(char c);
 bool has_space(std::string_view text);
 
+/// Does it begin with the byte-order mark of UTF-8?
+bool begins_with_mark(std::string_view text);
+inline constexpr std::string_view kMarkReason =
+    "begins with a byte-order mark; save it as UTF-8 without one";
+
 /// ASCII only.
 std::string lower(std::string_view text);
 

@@ -73,12 +73,12 @@ Row measure(const OpSpec& op, int dtype, const CellKey& key, const Options& opti
   row.key = key.text();
   const select::BlackBoxQuery query{vocabulary.op, row.dtype, this_cpu().text, row.key, {}, {}};
   const auto can_run = [&](int candidate) { return op.can_run(row.dtype, key, candidate); };
-  const auto decision = select::choose_for_op(op.selector(), query, can_run);
-  if (!decision) {
+  try {
+    row.winner = select::choose_for_op(op.selector(), query, can_run).spelling;
+  } catch (const select::NoCandidate&) {
     row.failure = "no candidate can run";
     return row;
   }
-  row.winner = decision->spelling;
 
   std::vector<int> contenders = {Problem::kAuto};
   for (std::size_t c = 0; c < names.size(); ++c) {

@@ -13,7 +13,7 @@ namespace {
 struct Options {
   std::string op;
   std::string dtype;
-  std::string device;
+  std::optional<std::string> device;
   std::string key;
   std::optional<std::string> tables;
   std::optional<std::string> runnable;
@@ -25,7 +25,7 @@ select::BlackBoxQuery make_query(const Options& options) {
   select::BlackBoxQuery query;
   query.op = options.op;
   query.dtype = options.dtype;
-  query.device = options.device.empty() ? this_cpu().text : options.device;
+  query.device = options.device.value_or(this_cpu().text);
   query.key = options.key;
   if (options.runnable) {
     query.runnable.emplace();
@@ -37,11 +37,15 @@ select::BlackBoxQuery make_query(const Options& options) {
   return query;
 }
 
-nlohmann::ordered_json decision_json(const select::Decision& decision) {
+nlohmann::ordered_json refused_json(const std::vector<select::Decision::Refused>& all) {
   nlohmann::ordered_json refused = nlohmann::ordered_json::array();
-  for (const auto& [spelling, reason] : decision.refused) {
+  for (const auto& [spelling, reason] : all) {
     refused.push_back({{"candidate", spelling}, {"reason", reason}});
   }
+  return refused;
+}
+
+nlohmann::ordered_json decision_json(const select::Decision& decision) {
   nlohmann::ordered_json value;
   value["schema"] = 1;
   value["choice"] = decision.spelling;
@@ -53,7 +57,7 @@ nlohmann::ordered_json decision_json(const select::Decision& decision) {
       decision.tier.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(decision.tier);
   value["ms"] = decision.ms ? host::json_number(*decision.ms) : nlohmann::ordered_json();
   value["rank"] = decision.rank;
-  value["refused"] = refused;
+  value["refused"] = refused_json(decision.refused);
   return value;
 }
 
@@ -74,27 +78,48 @@ std::string decision_text(const Options& options, const select::Decision& decisi
   return text;
 }
 
+select::Decision decide(const Context& context, const Options& options,
+                        const select::BlackBoxQuery& query) {
+  if (options.tables) {
+    return select::choose_from_tables(query, *options.tables, load_project({}).dtypes);
+  }
+  const OpSpec& op = context.op(options.op);
+  return select::choose_for_op(op.selector(), query, [&](int candidate) {
+    return op.can_run(options.dtype, CellKey::parse(options.key).value(), candidate);
+  });
+}
+
+/// The key in the user's words, and every refusal.
+int tell_that_nothing_runs(const Options& options, const std::string& device,
+                           const std::vector<select::Decision::Refused>& refused) {
+  if (options.json) {
+    nlohmann::ordered_json value = {{"schema", 1}};
+    for (const char* name : {"choice", "row", "distance", "device", "tag", "tier", "ms", "rank"}) {
+      value[name] = nullptr;
+    }
+    value["refused"] = refused_json(refused);
+    print_json(value);
+  }
+  std::string reasons;
+  for (const auto& [spelling, reason] : refused) {
+    reasons += fmt::format("{}{}: {}", reasons.empty() ? "; " : ", ", spelling, reason);
+  }
+  note(fmt::format("furlong: {}: no candidate can run {} {} on {}{}", options.op, options.dtype,
+                   options.key, device, reasons));
+  return kFindings;
+}
+
 int run(const Context& context, const Options& options) {
   const auto query = make_query(options);
-  const auto answer = [&] {
-    if (options.tables) {
-      return select::choose_from_tables(query, *options.tables, load_project({}).dtypes);
+  try {
+    const auto decision = decide(context, options, query);
+    if (options.json) {
+      print_json(decision_json(decision));
+    } else {
+      print(decision_text(options, decision));
     }
-    const OpSpec& op = context.op(options.op);
-    return select::choose_for_op(op.selector(), query, [&](int candidate) {
-      return op.can_run(options.dtype, CellKey::parse(options.key).value(), candidate);
-    });
-  };
-  const auto decision = answer();
-  if (!decision) {
-    note(fmt::format("furlong: {}: no candidate can run {} {} on {}", options.op, options.dtype,
-                     options.key, query.device));
-    return kFindings;
-  }
-  if (options.json) {
-    print_json(decision_json(*decision));
-  } else {
-    print(decision_text(options, *decision));
+  } catch (const select::NoCandidate& none) {
+    return tell_that_nothing_runs(options, query.device, none.refused());
   }
   return kOk;
 }
@@ -111,11 +136,13 @@ void add_choose(CLI::App& root, Context& context) {
   auto options = std::make_shared<Options>();
   app->add_option("op", options->op, "Op")->required();
   app->add_option("--dtype", options->dtype, "Dtype")->required();
-  app->add_option("--device", options->device, "Device key (default: this machine's)");
+  app->add_option("--device", options->device, "Device key (default: this machine's)")
+      ->check(not_empty);
   app->add_option("--key", options->key, "Every table key: name=value,name=value")->required();
   app->add_option("--tables", options->tables,
                   "Folder of tables to use instead of the built-in ones")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check(not_empty);
   app->add_option("--runnable", options->runnable,
                   "Spellings that can run, comma-separated (default: all)");
   app->add_option("--pin", options->pin, "auto, native, vendor or a spelling");

@@ -55,6 +55,33 @@ void flush() {
   }
 }
 
+/// Each word of a command is one, down to a command without commands; CLI11 would only say that
+/// one is missing.
+void check_command(const CLI::App& root, const std::vector<std::string>& arguments) {
+  const CLI::App* app = &root;
+  for (std::size_t i = 1;; ++i) {
+    std::vector<std::string> names;
+    const CLI::App* named = nullptr;
+    for (const CLI::App* one : app->get_subcommands({})) {
+      if (!one->get_group().empty()) names.push_back(one->get_name());
+      if (i < arguments.size() && one->get_name() == arguments[i]) named = one;
+    }
+    if (names.empty()) return;
+    const std::string place = app == &root ? "" : app->get_name() + ": ";
+    if (i >= arguments.size()) {
+      if (app == &root) return;  // shows the help
+      throw UsageError(
+          fmt::format("{}a command is missing; allowed are {}", place, join(names, ", ")));
+    }
+    if (arguments[i].starts_with('-')) return;
+    if (named == nullptr) {
+      throw UsageError(fmt::format("{}unknown command {}; allowed are {}", place,
+                                   furlong::quoted(arguments[i]), join(names, ", ")));
+    }
+    app = named;
+  }
+}
+
 }  // namespace
 
 void print_json(const nlohmann::ordered_json& value) {
@@ -66,10 +93,37 @@ void note(std::string_view text) {
   fmt::print(stderr, "{}\n", text);
 }
 
+std::string not_empty(const std::string& value) {
+  return value.empty() ? "an empty value; leave the option out for the default" : "";
+}
+
+std::vector<std::string> names_in_folder(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  if (!path_is_there(folder)) return names;
+  std::error_code failure;
+  for (std::filesystem::directory_iterator at(folder, failure), end; !failure && at != end;
+       at.increment(failure)) {
+    names.push_back(at->path().filename().string());
+  }
+  if (failure) throw Error(folder.string(), "cannot be listed: " + failure.message());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool path_is_there(const std::filesystem::path& path) {
+  std::error_code failure;
+  const auto kind = std::filesystem::status(path, failure).type();
+  if (kind == std::filesystem::file_type::none) {
+    throw Error(path.string(), "cannot be reached: " + failure.message());
+  }
+  return kind != std::filesystem::file_type::not_found;
+}
+
 void add_project_option(CLI::App& app, std::optional<std::string>& folder) {
   app.add_option("--project", folder,
                  "Folder of furlong.toml (default: the nearest parent folder that has one)")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check(not_empty);
 }
 
 ledger::Project load_project(const std::optional<std::string>& folder) {
@@ -123,9 +177,6 @@ int run(int argc, const char* const* argv, const std::vector<const OpSpec*>& ops
   root.set_version_flag("--version", std::string("furlong ") + kVersion);
   root.set_help_all_flag("--help-all", "Help of every command");
   root.require_subcommand(0, 1);
-  root.footer(
-      "Exit codes: 0 ok, 1 findings or refused, 2 wrong usage.\n"
-      "Example: furlong tune potrf --tier preview && furlong table && furlong bench potrf");
   add_list(root, context);
   add_tune(root, context);
   add_table(root, context);
@@ -143,19 +194,13 @@ int run(int argc, const char* const* argv, const std::vector<const OpSpec*>& ops
   add_import(root, context);
   add_verdicts(root, context);
   add_cache(root, context);
+  // Behind the commands: one without a footer of its own would inherit this.
+  root.footer(
+      "Exit codes: 0 ok, 1 findings or refused, 2 wrong usage.\n"
+      "Example: furlong tune potrf --tier preview && furlong table && furlong bench potrf");
 
   try {
-    if (argc > 1 && argv[1][0] != '-') {
-      std::vector<std::string> names;
-      for (const CLI::App* app : root.get_subcommands({})) {
-        if (!app->get_group().empty()) names.push_back(app->get_name());
-      }
-      if (argv[1] != kWorkerCommand &&
-          std::find(names.begin(), names.end(), argv[1]) == names.end()) {
-        throw UsageError(
-            fmt::format("unknown command {}; allowed are {}", quoted(argv[1]), join(names, ", ")));
-      }
-    }
+    check_command(root, context.arguments);
     try {
       root.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -186,6 +231,9 @@ int run(int argc, const char* const* argv, const std::vector<const OpSpec*>& ops
   } catch (const std::invalid_argument& error) {
     note(fmt::format("furlong: {}", error.what()));
     return kUsage;
+  } catch (const std::filesystem::filesystem_error& error) {
+    note(fmt::format("furlong: {}: {}", error.path1().string(), error.code().message()));
+    return kFindings;
   } catch (const std::exception& error) {
     note(fmt::format("furlong: {}", error.what()));
     return kFindings;

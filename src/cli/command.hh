@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -47,6 +48,14 @@ void print(std::string_view text);
 void print_json(const nlohmann::ordered_json& value);
 /// One line to stderr.
 void note(std::string_view text);
+
+/// An option's check: an empty value is refused, never taken for the default.
+std::string not_empty(const std::string& value);
+
+/// Names of what is in a folder, sorted; none without a folder. Error where that cannot be said.
+std::vector<std::string> names_in_folder(const std::filesystem::path& folder);
+/// Is there something of that name? Error where that cannot be said.
+bool path_is_there(const std::filesystem::path& path);
 
 /// The options that several commands take, spelled once.
 void add_project_option(CLI::App& app, std::optional<std::string>& folder);

@@ -47,7 +47,13 @@ int run(const Context& context, const Options& options) {
   const auto lists = ledger::parse_source_lists(host::read_file(spec), spec.string());
   const auto hashes = ledger::hash_sources(lists, {}, ledger::read_sources_under(project.root));
   if (options.json) {
-    print_json(hashes_json(options.op, hashes));
+    auto value = hashes_json(options.op, hashes);
+    if (options.files) {
+      nlohmann::ordered_json files = nlohmann::ordered_json::object();
+      for (const auto& [family, hash] : hashes.families) files[family] = lists.files_of(family);
+      value["files"] = files;
+    }
+    print_json(value);
     return kOk;
   }
   report::TextTable table({{"family"}, {"hash"}, {"files", report::Align::kRight}});

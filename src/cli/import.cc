@@ -132,6 +132,8 @@ int import_kernel_tuner(const Options& options, const std::string& argv) {
 void add_import(CLI::App& root, Context& context) {
   auto* app = root.add_subcommand("import", "Take over what other tuners measured");
   app->require_subcommand(1);
+  app->footer(
+      "Example: furlong import kernel-tuner convolution.A100.json.gz --reps a100.reps.jsonl");
   auto* kernel_tuner =
       app->add_subcommand("kernel-tuner", "Kernel Tuner's cache files and T4 files");
   kernel_tuner->footer(
@@ -141,24 +143,32 @@ void add_import(CLI::App& root, Context& context) {
       "Example: furlong import kernel-tuner convolution.A100.json.gz --reps a100.reps.jsonl");
   auto options = std::make_shared<Options>();
   kernel_tuner->add_option("FILE", options->files, "Cache or T4 files")->required();
-  kernel_tuner->add_option("--op", options->names.op, "Name of the op (default: the kernel's)");
-  kernel_tuner->add_option("--device", options->names.device,
-                           "Device key (default: made from the device's name)");
+  kernel_tuner->add_option("--op", options->names.op, "Name of the op (default: the kernel's)")
+      ->check(not_empty);
+  kernel_tuner
+      ->add_option("--device", options->names.device,
+                   "Device key (default: made from the device's name)")
+      ->check(not_empty);
   kernel_tuner
       ->add_option("--cell", options->names.cell,
                    "Cell key (default: size_x=..,size_y=.. of the problem size)")
-      ->type_name("KEY");
+      ->type_name("KEY")
+      ->check(not_empty);
   kernel_tuner
       ->add_option("--date", options->names.date,
                    "Date of the record (default: of the newest configuration)")
-      ->type_name("YYYY-MM-DD");
-  kernel_tuner->add_option("--dtype", options->dtype, "Dtype (default: the project's first)");
+      ->type_name("YYYY-MM-DD")
+      ->check(not_empty);
+  kernel_tuner->add_option("--dtype", options->dtype, "Dtype (default: the project's first)")
+      ->check(not_empty);
   kernel_tuner
       ->add_option("-o,--output", options->folder, "Folder of the ledger (default: the project's)")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check(not_empty);
   kernel_tuner
       ->add_option("--reps", options->reps, "Write every run too, as furlong replay reads it")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(not_empty);
   add_project_option(*kernel_tuner, options->project);
   kernel_tuner->add_flag("--json", options->json, "Print JSON");
   context.actions[kernel_tuner] = [options, &context] {

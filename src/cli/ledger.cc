@@ -151,7 +151,8 @@ void add_ledger(CLI::App& root, Context& context) {
   auto options = add_shared(*merge_app);
   merge_app->add_option("-o,--out", options->out, "File of the union; may be one of the inputs")
       ->required()
-      ->type_name("OUT");
+      ->type_name("OUT")
+      ->check(not_empty);
   context.actions[merge_app] = [options] { return merge(*options); };
 }
 

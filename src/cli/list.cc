@@ -26,10 +26,11 @@ int list_device(bool json) {
   return kOk;
 }
 
-nlohmann::ordered_json describe(const OpSpec& op) {
+nlohmann::ordered_json describe(const OpSpec& op, const std::string& wanted_dtypes) {
   const auto& vocabulary = op.vocabulary;
   nlohmann::ordered_json dtypes = nlohmann::ordered_json::object();
-  for (std::size_t d = 0; d < vocabulary.dtypes.size(); ++d) {
+  for (const int position : dtype_list(op, wanted_dtypes)) {
+    const auto d = static_cast<std::size_t>(position);
     nlohmann::ordered_json axes = nlohmann::ordered_json::object();
     for (const Axis& axis : op.axes(vocabulary.dtypes[d])) axes[axis.name] = axis.values;
     dtypes[vocabulary.dtypes[d]] = {{"candidates", vocabulary.candidates[d]}, {"axes", axes}};
@@ -44,17 +45,19 @@ nlohmann::ordered_json describe(const OpSpec& op) {
           {"families", families}};
 }
 
-int list_ops(const std::vector<const OpSpec*>& ops, bool json) {
+/// `wanted_dtypes`: comma-separated, of each op; empty for all.
+int list_ops(const std::vector<const OpSpec*>& ops, const std::string& wanted_dtypes, bool json) {
   if (json) {
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    for (const OpSpec* op : ops) all.push_back(describe(*op));
+    for (const OpSpec* op : ops) all.push_back(describe(*op, wanted_dtypes));
     print_json({{"schema", 1}, {"ops", all}});
     return kOk;
   }
   report::TextTable table({{"op"}, {"dtype"}, {"keys"}, {"candidates"}});
   for (const OpSpec* op : ops) {
     const auto& vocabulary = op->vocabulary;
-    for (std::size_t d = 0; d < vocabulary.dtypes.size(); ++d) {
+    for (const int position : dtype_list(*op, wanted_dtypes)) {
+      const auto d = static_cast<std::size_t>(position);
       table.add({vocabulary.op, vocabulary.dtypes[d], vocabulary.keys.text(),
                  join(vocabulary.candidates[d], " ")});
     }
@@ -111,10 +114,16 @@ void add_list(CLI::App& root, Context& context) {
       "Example: furlong list potrf --dtype float --key uplo=L,n=96,batch=128\n"
       "  says for each candidate whether it can run there, and why not.");
   auto options = std::make_shared<Options>();
-  app->add_option("op", options->op, "Op (default: all)");
-  app->add_option("--dtype", options->dtype, "Dtypes, comma-separated (with --key)");
-  app->add_option("--key", options->key, "Cell key: which candidates can run there");
-  app->add_flag("--device", options->device, "Print this machine's device key and nothing else");
+  auto* op = app->add_option("op", options->op, "Op (default: all)")->check(not_empty);
+  auto* dtype =
+      app->add_option("--dtype", options->dtype, "Dtypes of the op, comma-separated (default: all)")
+          ->check(not_empty);
+  auto* key = app->add_option("--key", options->key, "Cell key: which candidates can run there")
+                  ->check(not_empty);
+  app->add_flag("--device", options->device, "Print this machine's device key and nothing else")
+      ->excludes(op)
+      ->excludes(dtype)
+      ->excludes(key);
   app->add_flag("--json", options->json, "Print JSON");
   context.actions[app] = [options, &context] {
     if (options->device) return list_device(options->json);
@@ -122,8 +131,9 @@ void add_list(CLI::App& root, Context& context) {
       if (options->op.empty()) throw UsageError("--key needs an op");
       return list_runnable(context.op(options->op), *options);
     }
+    if (options->op.empty() && !options->dtype.empty()) throw UsageError("--dtype needs an op");
     return list_ops(options->op.empty() ? context.ops : context.op_list(options->op),
-                    options->json);
+                    options->dtype, options->json);
   };
 }
 

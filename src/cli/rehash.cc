@@ -195,8 +195,9 @@ int rehash_sample(const Options& options) {
 
 std::shared_ptr<Options> add_shared(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("--op", options->op, "Op (default: every one with a ledger)");
-  app.add_option("--device", options->device, "Device key (default: every one with a ledger)");
+  app.add_option("--op", options->op, "Op (default: every one with a ledger)")->check(not_empty);
+  app.add_option("--device", options->device, "Device key (default: every one with a ledger)")
+      ->check(not_empty);
   add_project_option(app, options->project);
   app.add_flag("--json", options->json, "Print JSON");
   return options;

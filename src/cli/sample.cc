@@ -28,7 +28,7 @@ int run(const Context& context, const Options& options) {
   const std::string device = options.device.empty() ? this_cpu().text : options.device;
   const auto project = load_project(options.project);
   const auto file = project.ledger_file(options.op, device);
-  if (!std::filesystem::exists(file)) {
+  if (!path_is_there(file)) {
     throw Error(file.string(), fmt::format("no such ledger; furlong tune {} writes it on a device "
                                            "{}, --device names another",
                                            options.op, device));
@@ -63,7 +63,8 @@ void add_sample(CLI::App& root, Context& context) {
       "Example: furlong sample potrf > cells.txt");
   auto options = std::make_shared<Options>();
   app->add_option("op", options->op, "Op")->required();
-  app->add_option("--device", options->device, "Device key (default: this machine's)");
+  app->add_option("--device", options->device, "Device key (default: this machine's)")
+      ->check(not_empty);
   app->add_option("--cells", options->cells, "How many cells, at least 64 (default: 64)")
       ->type_name("N");
   add_project_option(*app, options->project);

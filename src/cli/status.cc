@@ -60,35 +60,53 @@ int days_between(const std::string& from, const std::string& to) {
   return a && b ? static_cast<int>((*b - *a).count()) : 0;
 }
 
-std::string table_state(const ledger::Project& project, const std::string& op,
-                        const std::string& device, const std::string& dtype) {
-  const auto file = project.table_file(op, device);
-  if (!fs::exists(file)) return "none (furlong table)";
-  try {
-    const auto table = parse_tables(host::read_file(file), file.string(), project.dtypes);
+/// What went wrong with files, to be told beside what could be read.
+struct Findings {
+  std::vector<std::string> warnings;
+  std::vector<std::string> errors;
+};
+
+/// A table file, or why there is none.
+struct TableState {
+  std::optional<TableFile> table;
+  std::string otherwise;
+
+  std::string text(const std::string& dtype) const {
+    if (!table) return otherwise;
     std::size_t rows = 0;
-    for (const auto& one : table.tables) {
+    for (const auto& one : table->tables) {
       if (one.dtype == dtype) rows = one.rows.size();
     }
-    const std::string* date = table.find("date");
+    const std::string* date = table->find("date");
     return fmt::format("{} rows{}{}", rows, date != nullptr ? " of " : "",
                        date != nullptr ? *date : "");
+  }
+};
+
+TableState table_state(const ledger::Project& project, const std::string& op,
+                       const std::string& device, Findings& findings) {
+  const auto file = project.table_file(op, device);
+  try {
+    if (!path_is_there(file)) return {std::nullopt, "none (furlong table)"};
+    return {parse_tables(host::read_file(file), file.string(), project.dtypes), ""};
   } catch (const Error& error) {
-    return error.what();
+    findings.errors.emplace_back(error.what());
+    return {std::nullopt, "unreadable"};
   }
 }
 
 std::vector<Line> lines_of(const Context& context, const ledger::Project& project,
-                           const std::string& op, const std::string& device,
-                           std::vector<std::string>& warnings) {
+                           const std::string& op, const std::string& device, Findings& findings) {
   const auto file = project.ledger_file(op, device);
   const auto ledger = ledger::Ledger::read(file, {project.dtypes, project.library});
-  warnings.insert(warnings.end(), ledger.warnings().begin(), ledger.warnings().end());
+  findings.warnings.insert(findings.warnings.end(), ledger.warnings().begin(),
+                           ledger.warnings().end());
   if (ledger.runs().empty()) return {};
   const auto hashes = hashes_now(context, project, op);
   const ledger::Freshness freshness(ledger, project.dtypes,
                                     ledger::now_of_newest_runs(ledger, project.dtypes, hashes));
 
+  const TableState table = table_state(project, op, device, findings);
   std::vector<Line> lines;
   for (std::size_t d = 0; d < project.dtypes.names().size(); ++d) {
     const auto dtype = static_cast<std::int32_t>(d);
@@ -124,7 +142,7 @@ std::vector<Line> lines_of(const Context& context, const ledger::Project& projec
     line.newest_run = newest->run.run_id;
     line.newest_date = newest->run.date;
     line.age_days = days_between(line.newest_date, host::utc_date(host::system_clock().now()));
-    line.table = table_state(project, op, device, line.dtype);
+    line.table = table.text(line.dtype);
     lines.push_back(std::move(line));
   }
   return lines;
@@ -142,39 +160,32 @@ std::string tier_mix(const Line& line) {
 int run(const Context& context, const Options& options) {
   auto project = load_project(options.project);
   if (options.ledger) project.ledger = fs::absolute(*options.ledger);
-  std::vector<std::string> files;
-  if (options.ledger && !fs::is_directory(project.ledger_dir())) {
+  if (options.ledger && !path_is_there(project.ledger_dir())) {
     throw Error(project.ledger_dir().string(), "is no folder; ledgers are files in a folder");
   }
-  if (fs::is_directory(project.ledger_dir())) {
-    for (const auto& entry : fs::directory_iterator(project.ledger_dir())) {
-      files.push_back(entry.path().filename().string());
-    }
-  }
-  std::sort(files.begin(), files.end());
   std::vector<Line> lines;
-  std::vector<std::string> warnings;
-  int broken = 0;
-  for (const std::string& file : files) {
+  Findings findings;
+  for (const std::string& file : names_in_folder(project.ledger_dir())) {
     const auto parts = split(file, '.');
     if (parts.back() == "jsonl" && (parts.size() != 3 || !DeviceKey::parse(parts[1]))) {
-      warnings.push_back(fmt::format("{}: bad ledger name; allowed is <op>.<device>.jsonl; skipped",
-                                     (project.ledger_dir() / file).string()));
+      findings.warnings.push_back(
+          fmt::format("{}: bad ledger name; allowed is <op>.<device>.jsonl; skipped",
+                      (project.ledger_dir() / file).string()));
       continue;
     }
     if (parts.size() != 3 || parts[2] != "jsonl") continue;
     if (!options.op.empty() && parts[0] != options.op) continue;
     try {
       for (auto& line :
-           lines_of(context, project, std::string(parts[0]), std::string(parts[1]), warnings)) {
+           lines_of(context, project, std::string(parts[0]), std::string(parts[1]), findings)) {
         lines.push_back(std::move(line));
       }
     } catch (const Error& error) {
-      note(fmt::format("furlong: {}", error.what()));
-      ++broken;
+      findings.errors.emplace_back(error.what());
     }
   }
-  for (const auto& warning : warnings) note("furlong: " + warning);
+  for (const auto& error : findings.errors) note("furlong: " + error);
+  for (const auto& warning : findings.warnings) note("furlong: " + warning);
   if (options.json) {
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     for (const Line& line : lines) {
@@ -197,9 +208,15 @@ int run(const Context& context, const Options& options) {
                      {"env_changed", line.env_changed},
                      {"table", line.table}});
     }
-    print_json({{"schema", 1}, {"ledgers", all}, {"warnings", warnings}});
+    print_json({{"schema", 1},
+                {"ledgers", all},
+                {"warnings", findings.warnings},
+                {"errors", findings.errors}});
   } else if (lines.empty()) {
-    print(fmt::format("no records in {}\n", project.ledger_dir().string()));
+    // Where something could not be read, nobody knows.
+    if (findings.errors.empty()) {
+      print(fmt::format("no records in {}\n", project.ledger_dir().string()));
+    }
   } else {
     using report::Align;
     report::TextTable table({{"op"},
@@ -230,7 +247,7 @@ int run(const Context& context, const Options& options) {
       }
     }
   }
-  return broken == 0 ? kOk : kFindings;
+  return findings.errors.empty() ? kOk : kFindings;
 }
 
 }  // namespace
@@ -243,9 +260,10 @@ void add_status(CLI::App& root, Context& context) {
       "holds but other candidates changed.\n"
       "Example: furlong status --op potrf");
   auto options = std::make_shared<Options>();
-  app->add_option("--op", options->op, "Only this op");
+  app->add_option("--op", options->op, "Only this op")->check(not_empty);
   app->add_option("--ledger", options->ledger, "Folder of the ledgers (default: the project's)")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check(not_empty);
   add_project_option(*app, options->project);
   app->add_flag("--json", options->json, "Print JSON");
   context.actions[app] = [&context, options] { return run(context, *options); };

@@ -43,15 +43,8 @@ bool wanted(const Options& options, const std::string& op, const std::string& de
 /// ending and another form of name go to `misnamed`.
 std::vector<LedgerName> names_in(const fs::path& folder, const std::string& ending,
                                  const Options& options, std::vector<std::string>& misnamed) {
-  std::vector<std::string> files;
-  if (fs::is_directory(folder)) {
-    for (const auto& entry : fs::directory_iterator(folder)) {
-      files.push_back(entry.path().filename().string());
-    }
-  }
-  std::sort(files.begin(), files.end());
   std::vector<LedgerName> names;
-  for (const std::string& file : files) {
+  for (const std::string& file : names_in_folder(folder)) {
     if (file.size() <= ending.size() ||
         file.compare(file.size() - ending.size(), ending.size(), ending) != 0) {
       continue;
@@ -205,17 +198,21 @@ void add_table(CLI::App& root, Context& context) {
       "that were edited since are warnings.\n"
       "Example: furlong table --op potrf && furlong table --check");
   auto options = std::make_shared<Options>();
-  app->add_option("--op", options->op, "Only this op");
-  app->add_option("--device", options->device, "Only this device");
+  app->add_option("--op", options->op, "Only this op")->check(not_empty);
+  app->add_option("--device", options->device, "Only this device")->check(not_empty);
   app->add_option("--out", options->out, "Folder of the tables (default: the project's)")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check(not_empty);
   app->add_option("--ledger", options->ledger, "Folder of the ledgers (default: the project's)")
-      ->type_name("DIR");
-  auto* check_flag =
-      app->add_flag("--check", options->check, "Write nothing; exit 1 where a table differs");
-  app->add_flag("--self-test", options->self_test, "Derive built-in golden cases; needs no project")
-      ->excludes(check_flag);
+      ->type_name("DIR")
+      ->check(not_empty);
+  app->add_flag("--check", options->check, "Write nothing; exit 1 where a table differs");
+  auto* self_test_flag = app->add_flag("--self-test", options->self_test,
+                                       "Derive built-in golden cases; needs no project");
   add_project_option(*app, options->project);
+  for (const char* name : {"--op", "--device", "--out", "--ledger", "--check", "--project"}) {
+    self_test_flag->excludes(app->get_option(name));
+  }
   app->add_flag("--json", options->json, "Print JSON");
   context.actions[app] = [&context, options] {
     if (options->self_test) return self_test(*options);

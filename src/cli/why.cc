@@ -94,7 +94,7 @@ int run(const Context& context, const Options& options) {
   auto project = load_project(options.project);
   if (options.ledger) project.ledger = fs::absolute(*options.ledger);
   const auto file = project.ledger_file(options.op, device);
-  if (!fs::exists(file)) {
+  if (!path_is_there(file)) {
     throw Error(file.string(), fmt::format("no such ledger; furlong tune {} writes it on a device "
                                            "{}, --device names another",
                                            options.op, device));
@@ -145,10 +145,12 @@ void add_why(CLI::App& root, Context& context) {
   auto options = std::make_shared<Options>();
   app->add_option("op", options->op, "Op")->required();
   app->add_option("--dtype", options->dtype, "Dtype")->required();
-  app->add_option("--device", options->device, "Device key (default: this machine's)");
+  app->add_option("--device", options->device, "Device key (default: this machine's)")
+      ->check(not_empty);
   app->add_option("--key", options->key, "Every table key: name=value,name=value")->required();
   app->add_option("--ledger", options->ledger, "Folder of the ledgers (default: the project's)")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check(not_empty);
   add_project_option(*app, options->project);
   app->add_flag("--json", options->json, "Print JSON");
   context.actions[app] = [&context, options] { return run(context, *options); };

@@ -248,7 +248,7 @@ TEST(Reader, MalformedLinesAreErrorsWithTheirPlace) {
       {"\"kind\"\n", "one flat JSON object"},
       {"x\n", "one flat JSON object"},
       {"{\n", "bad JSON"},
-      {"\xef\xbb\xbf" + without_crc(cell_line()), "one flat JSON object"},
+      {"\xef\xbb\xbf" + without_crc(cell_line()), "begins with a byte-order mark"},
       {changed_run("0123abcd", "0123abcd\", \"format\": \"1"), "stands twice"},
       {changed_run("\"format\": 1", "\"format\": 2"), "unknown format"},
       {changed_run("\"furlong\"", "\"other\""), "no field furlong"},

@@ -172,7 +172,9 @@ std::string LineParser::parse(std::string_view line, Place&& place) {
   const simdjson::padded_string_view padded(line.data(), line.size(), line.size() + kPadding);
   if (const auto failure = parser_.iterate(padded).get(document)) return bad_json(failure);
   simdjson::ondemand::object object;
-  if (const auto failure = document.get_object().get(object)) return bad_json(failure);
+  if (const auto failure = document.get_object().get(object)) {
+    return begins_with_mark(line) ? std::string(kMarkReason) : bad_json(failure);
+  }
   std::size_t position = 0;
   bool has_crc = false;
   for (auto item : object) {

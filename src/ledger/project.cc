@@ -202,14 +202,21 @@ std::string Project::ledger_source(const std::string& op, const std::string& dev
 
 std::vector<Project::Stored> Project::stored() const {
   std::vector<Stored> found;
-  if (!std::filesystem::is_directory(ledger_dir())) return found;
-  for (const auto& entry : std::filesystem::directory_iterator(ledger_dir())) {
-    const std::string name = entry.path().filename().string();
+  const std::filesystem::path folder = ledger_dir();
+  std::error_code failure;
+  const auto kind = std::filesystem::status(folder, failure).type();
+  if (kind == std::filesystem::file_type::not_found) return found;
+  failure.clear();
+  for (std::filesystem::directory_iterator at(folder, failure), end; !failure && at != end;
+       at.increment(failure)) {
+    const std::string name = at->path().filename().string();
     const auto parts = split(name, '.');
     if (parts.size() != 3 || parts[0].empty() || parts[2] != "jsonl") continue;
-    if (!DeviceKey::parse(parts[1]) || !entry.is_regular_file()) continue;
+    std::error_code none;
+    if (!DeviceKey::parse(parts[1]) || !at->is_regular_file(none)) continue;
     found.push_back({std::string(parts[0]), std::string(parts[1])});
   }
+  if (failure) throw Error(folder.string(), "cannot be listed: " + failure.message());
   std::sort(found.begin(), found.end(), [](const Stored& a, const Stored& b) {
     return std::tie(a.op, a.device) < std::tie(b.op, b.device);
   });

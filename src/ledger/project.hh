@@ -46,7 +46,8 @@ struct Project {
     std::string device;
     bool operator==(const Stored&) const = default;
   };
-  /// The files `<op>.<device>.jsonl` of the ledger folder, by name; none when there is no folder.
+  /// The files `<op>.<device>.jsonl` of the ledger folder, by name; none when there is no folder;
+  /// Error when it cannot be listed.
   std::vector<Stored> stored() const;
 };
 

@@ -89,6 +89,18 @@ TEST_F(ProjectTest, StoredLedgersByName) {
             (std::vector<Project::Stored>{{"a", "cpu"}, {"a", "sm_90"}, {"b", "cpu"}}));
 }
 
+TEST_F(ProjectTest, ALedgerFolderThatCannotBeListed) {
+  const Project project = load("");
+  host::write_file_atomically(project.ledger_dir(), "a file");
+  try {
+    project.stored();
+    ADD_FAILURE() << "listed a file";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()),
+              project.ledger_dir().string() + ": cannot be listed: Not a directory");
+  }
+}
+
 TEST_F(ProjectTest, OutsideAProject) {
   const auto before = std::filesystem::current_path();
   const char* had = std::getenv("XDG_DATA_HOME");

@@ -120,10 +120,38 @@ Refusal check_list(const void* call, int candidate) {
   return can ? Refusal{} : Refusal{"not in the runnable list"};
 }
 
+/// The long form of a spelling of --runnable. It may be a candidate of another dtype: one list can
+/// serve several questions.
+std::string runnable_name(const OpVocabulary& vocabulary, const std::string& text) {
+  const auto bad = [&](const std::string& what) {
+    return std::invalid_argument(fmt::format("--runnable: {}", what));
+  };
+  const auto spelling = parse_spelling(text, vocabulary.families);
+  if (!spelling) throw bad(spelling.reason());
+  std::vector<std::string> known;
+  for (const auto& names : vocabulary.candidates) {
+    for (const std::string& name : names) add_once(known, name);
+  }
+  std::string name = spelling->text();
+  if (std::find(known.begin(), known.end(), name) == known.end()) {
+    throw bad(fmt::format("{} is no candidate of {}; allowed are {}", quoted(text), vocabulary.op,
+                          join(known, ", ")));
+  }
+  return name;
+}
+
+std::optional<std::vector<std::string>> runnable_names(const OpVocabulary& vocabulary,
+                                                       const BlackBoxQuery& query) {
+  if (!query.runnable) return std::nullopt;
+  std::vector<std::string> names;
+  for (const std::string& text : *query.runnable) names.push_back(runnable_name(vocabulary, text));
+  return names;
+}
+
 }  // namespace
 
-std::optional<Decision> choose_for_op(Selector& selector, const BlackBoxQuery& query,
-                                      const std::function<Refusal(int candidate)>& can_run) {
+Decision choose_for_op(Selector& selector, const BlackBoxQuery& query,
+                       const std::function<Refusal(int candidate)>& can_run) {
   const OpVocabulary& vocabulary = selector.vocabulary();
   const auto device = DeviceKey::parse(query.device);
   if (!device) throw std::invalid_argument("--device: " + device.reason());
@@ -135,19 +163,16 @@ std::optional<Decision> choose_for_op(Selector& selector, const BlackBoxQuery& q
   }
   const int dtype = static_cast<int>(at - vocabulary.dtypes.begin());
   const Query numbers = make_query(vocabulary, dtype, query.key);
+  const auto runnable = runnable_names(vocabulary, query);
   const RunnableList list{vocabulary.candidates[static_cast<std::size_t>(dtype)],
-                          query.runnable ? &*query.runnable : nullptr, &can_run};
+                          runnable ? &*runnable : nullptr, &can_run};
   std::optional<ScopedPin> pin;
   if (query.pin) pin.emplace(vocabulary.op, *query.pin);
-  try {
-    return selector.explain(numbers, *device, CanRun{&check_list, &list});
-  } catch (const NoCandidate&) {
-    return std::nullopt;
-  }
+  return selector.explain(numbers, *device, CanRun{&check_list, &list});
 }
 
-std::optional<Decision> choose_from_tables(const BlackBoxQuery& query, const std::string& folder,
-                                           const DtypeList& dtypes) {
+Decision choose_from_tables(const BlackBoxQuery& query, const std::string& folder,
+                            const DtypeList& dtypes) {
   if (!dtypes.contains(query.dtype)) {
     throw std::invalid_argument(fmt::format("--dtype: unknown dtype {}; allowed are {}",
                                             quoted(query.dtype), dtypes.text()));
@@ -174,7 +199,11 @@ std::optional<Decision> choose_from_tables(const BlackBoxQuery& query, const std
   auto vocabulary = shown_vocabulary(query.op, files);
   const bool has_dtype = std::find(vocabulary.dtypes.begin(), vocabulary.dtypes.end(),
                                    query.dtype) != vocabulary.dtypes.end();
-  if (!has_dtype) return std::nullopt;
+  if (!has_dtype) {
+    throw NoCandidate(fmt::format("{}: no candidate can run {} on {}; the tables hold no {} row",
+                                  query.op, query.key, query.device, query.dtype),
+                      {});
+  }
   Selector selector(std::move(vocabulary), tables,
                     {.last_resort = false, .use_environment = false});
   return choose_for_op(selector, query, {});

@@ -14,9 +14,9 @@ class Environment {
  public:
   virtual ~Environment() = default;
   virtual std::optional<std::string> variable(const std::string& name) const = 0;
-  /// Names of the regular files in a folder, sorted. Throws Error when it cannot be listed.
+  /// Names of what is in a folder, of any kind, sorted. Throws Error when it cannot be listed.
   virtual std::vector<std::string> list(const std::string& folder) const = 0;
-  /// Throws Error when the file cannot be read.
+  /// Throws Error when it is no regular file (or link to one), or cannot be read.
   virtual std::string read(const std::string& folder, const std::string& name) const = 0;
   /// Appends a line to a file; false when it could not be written.
   virtual bool append(const std::string& file, std::string_view line) const = 0;

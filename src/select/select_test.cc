@@ -4,6 +4,8 @@
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -41,12 +43,14 @@ class FakeEnvironment : public Environment {
     if (at == variables.end()) return std::nullopt;
     return at->second;
   }
-  std::vector<std::string> list(const std::string&) const override {
+  std::vector<std::string> list(const std::string& folder) const override {
+    if (files_of != nullptr) return files_of->list(folder);
     std::vector<std::string> names;
     for (const auto& [name, text] : files) names.push_back(name);
     return names;
   }
-  std::string read(const std::string&, const std::string& name) const override {
+  std::string read(const std::string& folder, const std::string& name) const override {
+    if (files_of != nullptr) return files_of->read(folder, name);
     return files.at(name);
   }
   bool append(const std::string&, std::string_view line) const override {
@@ -56,6 +60,7 @@ class FakeEnvironment : public Environment {
 
   std::map<std::string, std::string> variables;
   std::map<std::string, std::string> files;
+  const Environment* files_of = nullptr;  ///< whose files instead
   mutable std::vector<std::string> appended;
   std::vector<std::string> lines;
 
@@ -116,8 +121,15 @@ TEST(BlackBox, ChooseVectors) {
     if (!item["runnable"].is_null()) {
       query.runnable = item["runnable"].get<std::vector<std::string>>();
     }
-    const auto decision =
-        choose_from_tables(query, (folder / item["set"].get<std::string>()).string(), DtypeList());
+    const auto answer = [&]() -> std::optional<Decision> {
+      try {
+        return choose_from_tables(query, (folder / item["set"].get<std::string>()).string(),
+                                  DtypeList());
+      } catch (const NoCandidate&) {
+        return std::nullopt;
+      }
+    };
+    const auto decision = answer();
     const auto& expected = item["expected"];
     ++checked;
     if (expected.is_null()) {
@@ -149,18 +161,98 @@ TEST(BlackBox, MisnamedTablesAreTold) {
   furlong::testing::put_file(folder.path() / "README.md", "no table");
   std::vector<std::string> lines;
   const auto before = set_log_sink([&](std::string_view line) { lines.emplace_back(line); });
-  EXPECT_TRUE(choose_from_tables({"op0", "float", "cpu", "n=8", {}, {}}, folder.path().string(),
-                                 DtypeList()));
+  EXPECT_EQ(choose_from_tables({"op0", "float", "cpu", "n=8", {}, {}}, folder.path().string(),
+                               DtypeList())
+                .spelling,
+            "a");
   set_log_sink(before);
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_NE(lines[0].find("op0.CPU.txt: bad table name"), std::string::npos) << lines[0];
+}
+
+std::string failure_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "no failure";
+}
+
+TEST(BlackBox, ATableThatIsNoRegularFileIsAnError) {
+  const furlong::testing::TemporaryFolder folder;
+  const auto ask = [&] {
+    choose_from_tables({"op0", "float", "cpu", "n=8", {}, {}}, folder.path().string(), DtypeList());
+  };
+  const auto file = folder.path() / "op0.cpu.txt";
+  std::filesystem::create_directory(file);
+  EXPECT_EQ(failure_of(ask), file.string() + ": is no regular file; a table is one");
+  std::filesystem::remove(file);
+  std::filesystem::create_symlink("nowhere", file);
+  EXPECT_EQ(failure_of(ask), file.string() + ": cannot be read: No such file or directory");
+  std::filesystem::remove(file);
+  furlong::testing::put_file(folder.path() / "kept",
+                             "# keys: dtype:exact n:log\ndtype=float n=8 | a 1\n");
+  std::filesystem::create_symlink("kept", file);
+  EXPECT_EQ(failure_of(ask), "no failure");
+}
+
+TEST(BlackBox, AnOverrideThatIsNoRegularFileIsAnError) {
+  const furlong::testing::TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() / "demo.cpu.txt");
+  FakeEnvironment env;
+  env.variables["FURLONG_TUNED_DIR"] = folder.path().string();
+  env.files_of = &process_environment();
+  Selector selector(demo_vocabulary(), {});
+  EXPECT_THROW(selector.explain(demo_query(0, 8, 64), device("cpu"), {}), Error);
+}
+
+TEST(BlackBox, RefusalsAndTheRunnableList) {
+  const furlong::testing::TemporaryFolder folder;
+  furlong::testing::put_file(folder.path() / "op0.cpu.txt",
+                             "# keys: dtype:exact n:log\n"
+                             "dtype=float n=8 | lanes:u=1 1 | vendor 2\n"
+                             "dtype=double n=8 | lanes:u=2 1\n");
+  BlackBoxQuery query{"op0", "float", "cpu", "n=8", {}, {}};
+  const auto ask = [&] {
+    return choose_from_tables(query, folder.path().string(), DtypeList()).spelling;
+  };
+  const auto failure = [&] { return failure_of([&] { ask(); }); };
+  query.runnable = {"vendor"};
+  EXPECT_EQ(ask(), "vendor");
+  query.runnable = {"lanes:1", "vendor"};
+  EXPECT_EQ(ask(), "lanes:u=1");
+  // A candidate of another dtype.
+  query.runnable = {"lanes:u=2"};
+  try {
+    ask();
+    FAIL() << "nothing can run";
+  } catch (const NoCandidate& none) {
+    ASSERT_EQ(none.refused().size(), 2u);
+    EXPECT_EQ(none.refused()[0].spelling, "lanes:u=1");
+    EXPECT_EQ(none.refused()[1].spelling, "vendor");
+    EXPECT_EQ(none.refused()[1].reason, "not in the runnable list");
+  }
+  query.runnable = {"zork"};
+  EXPECT_EQ(
+      failure(),
+      "--runnable: bad spelling \"zork\": unknown family \"zork\"; allowed are lanes, vendor");
+  query.runnable = {"vendor", "lanes:3"};
+  EXPECT_EQ(failure(),
+            "--runnable: \"lanes:3\" is no candidate of op0; allowed are lanes:u=1, vendor, "
+            "lanes:u=2");
+  query.runnable = {"Vendor"};
+  EXPECT_THROW(ask(), std::invalid_argument);
+  query.runnable.reset();
+  query.dtype = "cfloat";
+  EXPECT_EQ(failure(), "op0: no candidate can run n=8 on cpu; the tables hold no cfloat row");
 }
 
 TEST(BlackBox, WrongQuestions) {
   FURLONG_NEEDS_SHARED("vectors/choose/queries.jsonl");
   const auto folder = (shared_folder() / "vectors/choose/set0").string();
   const BlackBoxQuery good{"op0", "float", "sm_90", "n=8,batch=8", {}, {}};
-  EXPECT_TRUE(choose_from_tables(good, folder, DtypeList()));
+  EXPECT_NO_THROW(choose_from_tables(good, folder, DtypeList()));
   auto query = good;
   query.key = "n=8";
   EXPECT_THROW(choose_from_tables(query, folder, DtypeList()), std::invalid_argument);
@@ -342,6 +434,27 @@ TEST(Selector, OverrideReplacesDtypeByDtype) {
   env.files["demo.cpu.txt"] += "bad row\n";
   reload_environment();
   EXPECT_THROW(choose(0), Error);
+}
+
+TEST(Selector, RowsOfADtypeThatTheOpLacks) {
+  FakeEnvironment env;
+  const std::string text = demo_table(
+      "dtype=float uplo=L n=8 batch=64 | direct 1\n"
+      "dtype=cfloat uplo=L n=8 batch=64 | direct 1\n"
+      "dtype=cfloat uplo=L n=16 batch=64 | direct 1\n");
+  {
+    const EmbeddedTable tables[] = {{"demo.cpu.txt", text}};
+    Selector selector(demo_vocabulary(), tables);
+    EXPECT_THROW(selector.explain(demo_query(0, 8, 64), device("cpu"), {}), Error);
+  }
+  env.variables["FURLONG_TUNED_DIR"] = "dir";
+  env.files["demo.cpu.txt"] = text;
+  Selector selector(demo_vocabulary(), {});
+  EXPECT_EQ(selector.explain(demo_query(0, 8, 64), device("cpu"), {}).spelling, "direct");
+  ASSERT_EQ(env.lines.size(), 1u);
+  EXPECT_EQ(env.lines[0],
+            "furlong: dir/demo.cpu.txt:3: cfloat is no dtype of demo; allowed are float, double; "
+            "skipped with all its rows (2)");
 }
 
 TEST(Selector, BuiltInTablesMustSpellCandidates) {

@@ -154,7 +154,15 @@ struct Selector::State {
     std::vector<std::vector<BoundTable>> bound(vocabulary.dtypes.size());
     for (const Table& table : file.tables) {
       const auto at = std::find(vocabulary.dtypes.begin(), vocabulary.dtypes.end(), table.dtype);
-      if (at == vocabulary.dtypes.end()) continue;  // a dtype that the op does not have
+      if (at == vocabulary.dtypes.end()) {
+        const std::string what = fmt::format("{}:{}: {} is no dtype of {}; allowed are {}", shown,
+                                             table.rows.front().line, table.dtype, vocabulary.op,
+                                             join(vocabulary.dtypes, ", "));
+        if (strictness == Strictness::kError) throw Error(what);
+        log_line(
+            fmt::format("furlong: {}; skipped with all its rows ({})", what, table.rows.size()));
+        continue;
+      }
       const int dtype = static_cast<int>(at - vocabulary.dtypes.begin());
       bound[static_cast<std::size_t>(dtype)].push_back(
           bind_table(table, vocabulary, dtype, shown, strictness));
@@ -522,7 +530,7 @@ struct Selector::State {
       text += fmt::format("{}{}: {}", &spelling == &choice.refused.front().spelling ? "; " : ", ",
                           spelling, reason);
     }
-    throw NoCandidate(text);
+    throw NoCandidate(text, choice.refused);
   }
 };
 

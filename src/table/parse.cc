@@ -24,6 +24,10 @@ class Parser {
   }
 
   TableFile parse(std::string_view text) {
+    if (begins_with_mark(text)) {
+      line_ = 1;
+      fail(std::string(kMarkReason));
+    }
     while (!text.empty()) {
       const auto end = text.find('\n');
       ++line_;

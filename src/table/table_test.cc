@@ -43,6 +43,11 @@ TEST(ParseTables, TextVectors) {
   }
 }
 
+TEST(ParseTables, AByteOrderMarkIsNamed) {
+  EXPECT_EQ(failure_of("\xef\xbb\xbf# keys: dtype:exact n:log\n", "demo.cpu.txt"),
+            "demo.cpu.txt:1: begins with a byte-order mark; save it as UTF-8 without one");
+}
+
 const char* const kText =
     "# op=demo device=cpu_avx2 furlong=01234567 date=2026-12-01\n"
     "# keys: dtype:exact uplo:exact n:log:3\n"

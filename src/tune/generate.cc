@@ -10,6 +10,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include "base/number.hh"
@@ -367,17 +368,89 @@ bool any_measured(const std::array<std::int64_t, kTierNames.size()>& rows) {
   return false;
 }
 
+/// Where a text that is cut for a message must start for `at` to be seen in its neighbourhood.
+std::size_t shown_from(std::string_view line, std::size_t at) {
+  constexpr std::size_t kBefore = 24;
+  std::size_t from = at > kBefore ? at - kBefore : 0;
+  // Not inside a character of UTF-8.
+  while (from > 0 && (static_cast<unsigned char>(line[from]) & 0xc0) == 0x80) --from;
+  return from;
+}
+
 std::string first_difference(std::string_view table, std::string_view derived,
                              std::string_view file) {
-  const auto shown = [](const std::vector<std::string_view>& lines, std::size_t i) {
-    return i < lines.size() ? quoted(lines[i]) : std::string("the end");
-  };
+  if (begins_with_mark(table)) return fmt::format("{}:1: {}", file, kMarkReason);
   const auto have = split(table, '\n');
   const auto want = split(derived, '\n');
   std::size_t i = 0;
   while (i < have.size() && i < want.size() && have[i] == want[i]) ++i;
+  std::size_t from = 0;
+  if (i < have.size() && i < want.size()) {
+    const auto differs =
+        std::mismatch(have[i].begin(), have[i].end(), want[i].begin(), want[i].end());
+    const auto at = static_cast<std::size_t>(differs.first - have[i].begin());
+    // The texts are equal up to there, and one of them goes on.
+    from = shown_from(at < have[i].size() ? have[i] : want[i], at);
+  }
+  const auto shown = [&](const std::vector<std::string_view>& lines) {
+    if (i >= lines.size()) return std::string("the end");
+    return (from > 0 ? "..." : "") + quoted(lines[i].substr(from));
+  };
   return fmt::format("{}:{}: the table has {}, its ledger gives {}; furlong table writes it anew",
-                     file, i + 1, shown(have, i), shown(want, i));
+                     file, i + 1, shown(have), shown(want));
+}
+
+/// Can a candidate's name stand in a table? Empty when it can, else why not. The names of a ledger
+/// alone are known here, not the families: the form is what can be checked.
+std::string name_fault(std::string_view name) {
+  if (has_space(name)) return "white space is not allowed";
+  const auto parts = split(name, ':');
+  const bool plain = std::all_of(parts[0].begin(), parts[0].end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+  if (parts[0].empty() || !plain) return "a family is one or more of [a-z0-9_]";
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const std::size_t equals = std::min(parts[i].find('='), parts[i].size());
+    const std::string_view field = parts[i].substr(0, equals);
+    const std::string_view value = parts[i].substr(std::min(equals + 1, parts[i].size()));
+    const auto number = parse_int32(value);
+    if (field.empty() || field.find_first_of("|#") != std::string_view::npos || !number ||
+        std::to_string(*number) != value) {
+      return fmt::format("{} is no field of a long form; allowed is name=<whole number>",
+                         furlong::quoted(parts[i]));
+    }
+  }
+  return {};
+}
+
+/// Throws Error where a run line says what a table cannot hold.
+void check_run_lines(const Ledger& ledger, const TableNames& names, const ledger::Now& now) {
+  const ledger::StoredRun& newest = *ledger::newest_run(ledger);
+  const auto refuse = [&](const ledger::StoredRun& run, const std::string& what) {
+    throw Error(fmt::format("{}:{}: {}", ledger.file(), run.line, what));
+  };
+  const auto check_word = [&](std::string_view name, const std::string& value) {
+    if (!has_space(value)) return;
+    refuse(newest, fmt::format("{} {} cannot stand in a table; allowed is text without white space",
+                               name, furlong::quoted(value)));
+  };
+  check_word(names.library, newest.run.commit);
+  check_word("date", newest.run.date);
+  for (const Key& key : now.keys.keys()) {
+    if (key.name.find_first_of("|#=,") == std::string::npos) continue;
+    refuse(newest, fmt::format("key name {} cannot stand in a table; allowed is text without | # = "
+                               "and ,",
+                               furlong::quoted(key.name)));
+  }
+  for (std::size_t dtype = 0; dtype < now.candidates.size(); ++dtype) {
+    for (const std::string& candidate : now.candidates[dtype]) {
+      const std::string fault = name_fault(candidate);
+      if (fault.empty()) continue;
+      refuse(*ledger::newest_run(ledger, static_cast<std::int32_t>(dtype)),
+             fmt::format("candidate {} cannot stand in a table: {}", furlong::quoted(candidate),
+                         fault));
+    }
+  }
 }
 
 }  // namespace
@@ -397,6 +470,7 @@ GeneratedTable generate_table(const Ledger& ledger, const TableNames& names,
   if (const auto spec = KeySpec::parse(keys); !spec) {
     throw Error(fmt::format("{}:{}: {}", ledger.file(), newest.line, spec.reason()));
   }
+  check_run_lines(ledger, names, now);
 
   GeneratedTable table;
   table.op = names.op;
@@ -506,7 +580,8 @@ TableCheck check_table(const ledger::Project& project, const std::string& op,
   const Ledger ledger =
       Ledger::read(project.ledger_file(op, device), {project.dtypes, project.library});
   const std::filesystem::path file = project.table_file(op, device);
-  if (!std::filesystem::exists(file)) {
+  std::error_code failure;
+  if (!std::filesystem::exists(file, failure) && !failure) {
     TableCheck check;
     check.warnings.assign(ledger.warnings().begin(), ledger.warnings().end());
     check.difference = fmt::format("{}: no such table; furlong table writes it", file.string());

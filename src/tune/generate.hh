@@ -42,7 +42,8 @@ struct GeneratedTable {
 
 /// Throws Error, and nothing is to be written, for a ledger without a clean run line, a missing
 /// source file, a dtype whose records vary a hidden axis, and (`<file>:<line>: <what>`) a record
-/// whose key cannot stand in a table. `hashes` is asked only when there are measured records.
+/// whose key, or a newest run whose words or candidates, cannot stand in a table. `hashes` is asked
+/// only when there are measured records.
 GeneratedTable generate_table(const ledger::Ledger& ledger, const TableNames& names,
                               const ledger::HashesNow& hashes);
 /// Of a project's ledger file. Reads, writes nothing.

@@ -65,5 +65,90 @@ TEST(GenerateTable, Vectors) {
   EXPECT_GE(refusals, 8);
 }
 
+/// A ledger of op demo on a cpu: a run line with one change, and one cell.
+ledger::Ledger demo_ledger(const std::string& from = "", const std::string& to = "") {
+  std::string text =
+      R"({"kind": "run", "format": 1, "run_id": "a", "dtype": "float", "host": "h", )"
+      R"("device": "cpu", "device_name": "x", "furlong": "0a1b2c3d", "argv": "", )"
+      R"("date": "2026-05-04", "tier": "deep", "keys": "n:log", )"
+      R"("candidates": "fast:w=8|slow", "env": "e", "worker": "worker"})"
+      "\n"
+      R"({"kind": "cell", "run_id": "a", "dtype": "float", "tier": "deep", "key": "n=16", )"
+      R"("round": 0, "date": "2026-05-04", "ranked": "fast:w=8|slow", "cands": "fast:w=8|slow", )"
+      R"("h0": "11111111", "s0": "ok", "m0": 0.25, "h1": "22222222", "s1": "ok", "m1": 0.5})"
+      "\n";
+  for (auto at = text.find(from); !from.empty() && at != std::string::npos;
+       at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+  return ledger::Ledger::parse(text, "demo.cpu.jsonl", {DtypeList(), "furlong"});
+}
+
+TableNames demo_names() {
+  return {"demo", "cpu", "furlong", "demo.cpu.jsonl", DtypeList()};
+}
+
+KernelHashes demo_hashes(const std::vector<std::string>&) {
+  return {"99999999", {{"fast", "11111111"}, {"slow", "22222222"}}};
+}
+
+TEST(GenerateTable, RefusesNamesThatNoTableCanHold) {
+  struct Case {
+    std::string from;
+    std::string to;
+    std::string what;
+  };
+  const Case cases[] = {
+      {"slow", "sl ow", "candidate \"sl ow\" cannot stand in a table: white space"},
+      {"slow", "sl#ow", "candidate \"sl#ow\" cannot stand in a table: a family is"},
+      {"slow", "sl,ow", "a family is one or more of [a-z0-9_]"},
+      {"slow", "Slow", "a family is one or more of [a-z0-9_]"},
+      {"slow", "slow:8", "\"8\" is no field of a long form"},
+      {"slow", "slow:w=08", "\"w=08\" is no field of a long form"},
+      {"slow", "slow:w=x", "\"w=x\" is no field of a long form"},
+      {"slow", "slow:", "\"\" is no field of a long form"},
+      {"slow", "slow:a#=1", "\"a#=1\" is no field of a long form"},
+      {"\"date\": \"2026-05-04\", \"tier\"", "\"date\": \"2026 op=zz\", \"tier\"",
+       "date \"2026 op=zz\" cannot stand in a table"},
+      {"0a1b2c3d", "0a\\n# keys: x", "furlong \"0a\\x0a# keys: x\" cannot stand in a table"},
+      {"n:log", "n:log m#:log", "key name \"m#\" cannot stand in a table"},
+  };
+  for (const auto& one : cases) {
+    try {
+      generate_table(demo_ledger(one.from, one.to), demo_names(), demo_hashes);
+      ADD_FAILURE() << "not refused: " << one.to;
+    } catch (const Error& error) {
+      EXPECT_EQ(std::string(error.what()).rfind("demo.cpu.jsonl:1: ", 0), 0u) << error.what();
+      EXPECT_NE(std::string(error.what()).find(one.what), std::string::npos) << error.what();
+    }
+  }
+  const auto table =
+      generate_table(demo_ledger("slow", "slow:w=-3:Xy=2147483647"), demo_names(), demo_hashes);
+  EXPECT_NO_THROW(parse_tables(table.text, "demo.cpu.txt", DtypeList()));
+}
+
+TEST(CheckTable, ShowsWhereLongLinesDiffer) {
+  const auto ledger = demo_ledger();
+  const std::string table = generate_table(ledger, demo_names(), demo_hashes).text;
+  const auto difference = [&](const std::string& from, const std::string& to) {
+    std::string other = table;
+    other.replace(other.find(from), from.size(), to);
+    return check_table(ledger, demo_names(), other, "demo.cpu.txt").difference;
+  };
+  EXPECT_EQ(difference("date=2026-05-04", "date=2026-05-05"),
+            "demo.cpu.txt:1: the table has ...\":22222222 date=2026-05-05\", its ledger gives "
+            "...\":22222222 date=2026-05-04\"; furlong table writes it anew");
+  EXPECT_EQ(difference("# op=demo", "# op=dem"),
+            "demo.cpu.txt:1: the table has \"# op=dem device=cpu furlong=0a1b2c3d "
+            "kernels=99999999 family_kernels=fast:111111...\", its ledger gives \"# op=demo "
+            "device=cpu furlong=0a1b2c3d kernels=99999999 family_kernels=fast:11111...\"; "
+            "furlong table writes it anew");
+  EXPECT_EQ(difference(" # deep\n", " # deep\nmore\n"),
+            "demo.cpu.txt:5: the table has \"more\", its ledger gives \"\"; furlong table writes "
+            "it anew");
+  EXPECT_EQ(difference("# op=demo", "\xef\xbb\xbf# op=demo"),
+            "demo.cpu.txt:1: begins with a byte-order mark; save it as UTF-8 without one");
+}
+
 }  // namespace
 }  // namespace furlong::tune
