@@ -49,6 +49,13 @@ TEST(Text, QuotedCutsAfterEightyBytes) {
   EXPECT_EQ(furlong::quoted(eighty + "x"), '"' + eighty + "...\"");
 }
 
+TEST(Text, PrintableWritesControlCharactersOut) {
+  EXPECT_EQ(printable("a\x1b[2J\n\x7f \"b\\"), "a\\x1b[2J\\x0a\\x7f \"b\\");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "1m \xc3\xa9 \xc2\xa0 \xc2"),
+            "\\u009b1m \xc3\xa9 \xc2\xa0 \xc2");
+}
+
 TEST(Text, JoinSeparatesPiecesOnly) {
   EXPECT_EQ(join(std::vector<std::string>{"a", "", "b"}, ", "), "a, , b");
   EXPECT_EQ(join(std::vector<std::string>{"a"}, ", "), "a");

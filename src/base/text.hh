@@ -30,6 +30,10 @@ inline constexpr std::string_view kMarkReason =
 /// ASCII only.
 std::string lower(std::string_view text);
 
+/// `text` with its control characters written out, `\x1b` and `\u009b`: what comes from a file
+/// must not steer a terminal.
+std::string printable(std::string_view text);
+
 /// `text` in double quotes, control bytes and quotes escaped, cut at 80 bytes: for messages.
 std::string quoted(std::string_view text);
 /// The same; without it std::quoted would be found for a std::string.

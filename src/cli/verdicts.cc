@@ -50,6 +50,12 @@ ordered_json winner_json(const Verdict& verdict) {
   return {{"name", verdict.winner_name()}, {"fields", fields}};
 }
 
+ordered_json metadata_json(const Verdict& verdict) {
+  ordered_json metadata = ordered_json::object();
+  for (const auto& field : verdict.metadata()) metadata[field.name] = field.value;
+  return metadata;
+}
+
 ordered_json verdict_json(const Verdict& verdict) {
   ordered_json json = key_json(verdict);
   json["summary"] = computation_line(verdict.computation());
@@ -58,16 +64,18 @@ ordered_json verdict_json(const Verdict& verdict) {
     json["run_time_ns"] = *time;
     json["measured"] = verdict.measured_ns().has_value();
   }
-  ordered_json metadata = ordered_json::object();
-  for (const auto& field : verdict.metadata()) metadata[field.name] = field.value;
-  if (!metadata.empty()) json["metadata"] = metadata;
+  auto metadata = metadata_json(verdict);
+  if (!metadata.empty()) json["metadata"] = std::move(metadata);
   return json;
 }
 
-verdict::Source load_told(const std::string& path) {
-  auto loaded = verdict::load_source(path);
-  for (const auto& skipped : loaded.skipped) note("furlong: skipped " + skipped);
+verdict::Source told(verdict::LoadedSource loaded) {
+  for (const auto& skipped : loaded.skipped) note("furlong: skipped " + printable(skipped));
   return std::move(loaded.source);
+}
+
+verdict::Source load_told(const std::string& path) {
+  return told(verdict::load_source(path));
 }
 
 std::string read_text_argument(const std::string& path) {
@@ -96,13 +104,13 @@ class DeviceNumbers {
     if (!parsed) return fmt::format("[{}]", at->second);
     const auto& first = parsed->clauses.front();
     const bool old = parsed->dialect == verdict::Dialect::kOldCuda;
-    return old ? fmt::format("[{}] sm_{}", at->second, first.value)
-               : fmt::format("[{}] {} {}", at->second, first.name, first.value);
+    return printable(old ? fmt::format("[{}] sm_{}", at->second, first.value)
+                         : fmt::format("[{}] {} {}", at->second, first.name, first.value));
   }
   std::string legend() const {
     std::string text;
     for (std::size_t i = 0; i < lines_.size(); ++i) {
-      text += fmt::format("[{}] {}\n", i + 1, lines_[i]);
+      text += fmt::format("[{}] {}\n", i + 1, printable(lines_[i]));
     }
     return text;
   }
@@ -161,9 +169,9 @@ void show_new_cache(const std::string& path, const verdict::NewCache& cache) {
   print(fmt::format("{}: AutotuneCache (the newer kind), {}, {} {}\n", path,
                     format_text(cache.format), cache.entries.size(),
                     cache.entries.size() == 1 ? "entry" : "entries"));
-  if (!cache.device_scope.empty()) print("device scope: " + cache.device_scope + "\n");
+  if (!cache.device_scope.empty()) print("device scope: " + printable(cache.device_scope) + "\n");
   if (!cache.explicit_version_scope.empty()) {
-    print("version scope: " + cache.explicit_version_scope + "\n");
+    print("version scope: " + printable(cache.explicit_version_scope) + "\n");
   }
   if (cache.entries.empty()) return;
   report::TextTable table({{"device"},
@@ -173,10 +181,12 @@ void show_new_cache(const std::string& path, const verdict::NewCache& cache) {
                            {"backend"},
                            {"configuration"}});
   for (const auto& entry : cache.entries) {
-    const auto or_dash = [](const std::string& text) { return text.empty() ? "-" : text; };
-    table.add({entry.device, or_dash(entry.explicit_version), or_dash(entry.hlo_fingerprint),
-               or_dash(entry.codegen_version), or_dash(entry.backend),
-               or_dash(entry.backend_config)});
+    const auto or_dash = [](const std::string& text) {
+      return text.empty() ? "-" : printable(text);
+    };
+    table.add({printable(entry.device), or_dash(entry.explicit_version),
+               or_dash(entry.hlo_fingerprint), or_dash(entry.codegen_version),
+               or_dash(entry.backend), or_dash(entry.backend_config)});
   }
   print(table.text());
 }
@@ -209,7 +219,7 @@ int show(const ShowOptions& options) {
     first = false;
   };
   for (const auto& path : options.files) {
-    if (std::filesystem::is_directory(path)) {
+    if (verdict::is_folder(path)) {
       const auto source = load_told(path);
       ordered_json results = ordered_json::array();
       report::TextTable table({{"file"}, {"computation"}, {"winner"}, {"time", Align::kRight}});
@@ -218,7 +228,8 @@ int show(const ShowOptions& options) {
         if (item.bare) json = {{"winner", json["winner"]}};
         json["file"] = item.file;
         results.push_back(json);
-        table.add({item.file, item.bare ? "-" : computation_line(item.verdict.computation()),
+        table.add({printable(item.file),
+                   item.bare ? "-" : computation_line(item.verdict.computation()),
                    item.verdict.winner_text(), time_text(item.verdict)});
       }
       separate();
@@ -280,8 +291,7 @@ int look_up(const LookUpOptions& options) {
   // An editor ends a file with a newline; a key does not.
   if (!text.empty() && text.back() == '\n') text.pop_back();
   const verdict::Key key{options.device, std::move(text), options.version};
-  const bool folder = std::filesystem::is_directory(options.file);
-  if (folder && verdict::is_verdict_folder(options.file)) {
+  if (verdict::is_folder(options.file) && verdict::is_verdict_folder(options.file)) {
     const auto found = verdict::find_in_folder(verdict::load_folder(options.file), key);
     if (found) return tell_found({*found}, options.json);
     const auto name = verdict::folder_name(key) + ".textproto";

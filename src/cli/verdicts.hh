@@ -23,6 +23,10 @@ std::string time_text(const verdict::Verdict& verdict);
 nlohmann::ordered_json verdict_json(const verdict::Verdict& verdict);
 nlohmann::ordered_json key_json(const verdict::Verdict& verdict);
 nlohmann::ordered_json winner_json(const verdict::Verdict& verdict);
+nlohmann::ordered_json metadata_json(const verdict::Verdict& verdict);
+
+/// The source; tells on stderr what of a folder was skipped.
+verdict::Source told(verdict::LoadedSource loaded);
 
 /// Loads a source and tells on stderr what of a folder was skipped.
 verdict::Source load_told(const std::string& path);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/number.hh"
 #include "base/text.hh"
@@ -72,7 +73,7 @@ std::string subject(const Row& row) {
       *std::find_if(row.items.begin(), row.items.end(), [](const auto* i) { return i != nullptr; });
   std::string text = item->bare ? item->file : computation_line(verdict.computation());
   if (!item->file.empty() && !item->bare) text = item->file + ": " + text;
-  return text;
+  return printable(text);
 }
 
 void print_row(const Row& row, const std::vector<std::string>& names) {
@@ -84,7 +85,11 @@ void print_row(const Row& row, const std::vector<std::string>& names) {
   if (what.empty()) what.emplace_back("equal");
   print(fmt::format("{}: {}\n", join(what, ", "), subject(row)));
   const bool bare = row.any().device().empty() && row.any().computation().empty();
-  if (!bare) print(fmt::format("  device: {}\n", row.any().device()));
+  if (!bare) print(fmt::format("  device: {}\n", printable(row.any().device())));
+  if (!row.repeated.empty()) {
+    print(fmt::format("  more than once, with other results, in {}\n",
+                      label_list(row.repeated, names)));
+  }
   if (row.joined_by != "exact" && row.missing.size() + 1 < row.items.size()) {
     print(fmt::format("  joined by {}\n", row.joined_by));
   }
@@ -96,15 +101,15 @@ void print_row(const Row& row, const std::vector<std::string>& names) {
   }
   for (const auto& field : row.fields) {
     std::vector<std::string> values;
-    for (const auto& value : field.values) values.push_back(value.value_or("none"));
-    print(fmt::format("  {}: {}\n", field.name, join(values, " -> ")));
+    for (const auto& value : field.values) values.push_back(printable(value.value_or("none")));
+    print(fmt::format("  {}: {}\n", printable(field.name), join(values, " -> ")));
   }
   if (row.only_metadata_differs) {
     for (std::size_t i = 0; i < row.items.size(); ++i) {
       if (row.items[i] == nullptr) continue;
       std::string said;
       for (const auto& field : row.items[i]->verdict.metadata()) {
-        said += fmt::format(" {}={}", field.name, field.value);
+        said += printable(fmt::format(" {}={}", field.name, field.value));
       }
       print(fmt::format("  {}:{}\n", names[i], said.empty() ? " none" : said));
     }
@@ -124,6 +129,11 @@ ordered_json row_json(const Row& row, const std::vector<Source>& sources) {
   ordered_json missing = ordered_json::array();
   for (const auto source : row.missing) missing.push_back(sources[source].name);
   json["missing_in"] = missing;
+  if (!row.repeated.empty()) {
+    ordered_json repeated = ordered_json::array();
+    for (const auto source : row.repeated) repeated.push_back(sources[source].name);
+    json["repeated_in"] = repeated;
+  }
   ordered_json camps = ordered_json::array();
   for (const auto& camp : row.camps) {
     ordered_json who = ordered_json::array();
@@ -131,6 +141,7 @@ ordered_json row_json(const Row& row, const std::vector<Source>& sources) {
       ordered_json one{{"source", sources[source].name}};
       const auto time = row.items[source]->verdict.run_time_ns();
       if (time) one["run_time_ns"] = *time;
+      if (row.only_metadata_differs) one["metadata"] = metadata_json(row.items[source]->verdict);
       who.push_back(one);
     }
     auto winner = winner_json(*camp.verdict);
@@ -155,12 +166,15 @@ int diff(const DiffOptions& options) {
   if (options.files.size() < 2) throw UsageError("verdicts diff: at least two caches are allowed");
   const auto compare = compare_options(options);
   std::vector<Source> sources;
-  for (const auto& path : options.files) sources.push_back(load_told(path));
+  const std::vector<std::filesystem::path> paths(options.files.begin(), options.files.end());
+  for (auto& loaded : verdict::load_sources(paths)) sources.push_back(told(std::move(loaded)));
   const auto comparison = verdict::compare(sources, compare);
   if (options.json) {
     ordered_json names = ordered_json::array();
-    for (const auto& source : sources) {
-      names.push_back({{"name", source.name}, {"verdicts", source.items.size()}});
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      ordered_json name{{"name", sources[i].name}, {"verdicts", sources[i].items.size()}};
+      if (comparison.repeats[i] > 0) name["repeats"] = comparison.repeats[i];
+      names.push_back(name);
     }
     ordered_json rows = ordered_json::array();
     for (const auto& row : comparison.rows) {
@@ -181,8 +195,10 @@ int diff(const DiffOptions& options) {
   }
   const auto names = labels(sources.size());
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    print(fmt::format("{}: {} ({} {})\n", names[i], sources[i].name, sources[i].items.size(),
-                      sources[i].items.size() == 1 ? "verdict" : "verdicts"));
+    const auto repeats = comparison.repeats[i];
+    print(fmt::format("{}: {} ({} {}{})\n", names[i], sources[i].name, sources[i].items.size(),
+                      sources[i].items.size() == 1 ? "verdict" : "verdicts",
+                      repeats > 0 ? fmt::format(", {} of them repeated", repeats) : ""));
   }
   for (const auto& row : comparison.rows) {
     if (row.equal() && !options.all) continue;
@@ -228,7 +244,7 @@ int merge(const MergeOptions& options) {
     if (!options.json) {
       print(fmt::format("conflict ({}): {}\n", conflict.reason,
                         computation_line(conflict.sides.front().verdict.computation())));
-      print(fmt::format("  device: {}\n", conflict.sides.front().verdict.device()));
+      print(fmt::format("  device: {}\n", printable(conflict.sides.front().verdict.device())));
     }
     for (std::size_t i = 0; i < conflict.sides.size(); ++i) {
       const auto& side = conflict.sides[i];

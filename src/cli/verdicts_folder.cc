@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "base/text.hh"
 #include "cli/verdicts.hh"
 #include "furlong/error.hh"
 #include "host/files.hh"
@@ -49,7 +50,7 @@ int import_folder(const ImportOptions& options) {
       print(fmt::format("orphan: {}.textproto, whose key no file of --keys holds\n", name));
     }
     for (const auto& name : folder.leftovers) {
-      print(fmt::format("leftover: {}, no result of this folder\n", name));
+      print(fmt::format("leftover: {}, no result of this folder\n", printable(name)));
     }
     for (const auto& key : joined.missing) {
       print(fmt::format("no file: {}\n", computation_line(key.computation)));

@@ -114,9 +114,12 @@ Project outside() {
   Project project;
   std::filesystem::path data;
   const char* named = std::getenv("XDG_DATA_HOME");
-  // The XDG rule: a path that is not absolute is to be ignored.
-  if (named != nullptr && std::filesystem::path(named).is_absolute()) {
+  if (named != nullptr && *named != '\0') {
     data = named;
+    if (!data.is_absolute()) {
+      throw Error("XDG_DATA_HOME",
+                  fmt::format("{} is no absolute path", furlong::quoted(std::string(named))));
+    }
   } else {
     const char* home = std::getenv("HOME");
     if (home == nullptr || *home == '\0') {

@@ -22,7 +22,8 @@ struct Project {
   /// Of `folder`; without it, of the nearest parent of the working directory that has the file;
   /// without one, ledger and tables live in `$XDG_DATA_HOME/furlong` (default
   /// `~/.local/share/furlong`) and root is empty. Throws Error `<file>: <what>` for an unknown
-  /// field, a wrong type, text that is no TOML, or a named folder without the file.
+  /// field, a wrong type, text that is no TOML, a named folder without the file, or a relative
+  /// XDG_DATA_HOME.
   static Project load(const std::optional<std::filesystem::path>& folder);
 
   /// Of a file's text; `file` names it in errors, its folder is the root.

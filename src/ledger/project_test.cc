@@ -108,6 +108,9 @@ TEST_F(ProjectTest, OutsideAProject) {
   ::setenv("XDG_DATA_HOME", "/data/home", 1);
   std::filesystem::current_path(folder_.path());
   const Project project = Project::load({});
+  ::setenv("XDG_DATA_HOME", "data/home", 1);
+  EXPECT_THROW(Project::load({}), Error);
+  ::setenv("XDG_DATA_HOME", "/data/home", 1);
   host::write_file_atomically(folder_.path() / "furlong.toml", "library = \"near\"");
   std::filesystem::create_directories(folder_.path() / "a" / "b");
   std::filesystem::current_path(folder_.path() / "a" / "b");

@@ -148,8 +148,7 @@ void judge(Row& row, const CompareOptions& options) {
       most = std::max(most, *time);
       ++timed;
     }
-    metadata = metadata || verdict.metadata() != first->metadata() ||
-               verdict.measured_ns().has_value() != first->measured_ns().has_value();
+    metadata = metadata || verdict.metadata() != first->metadata();
   }
   if (row.camps.size() > 1) row.fields = differing_fields(row.camps);
   if (timed > 1) {
@@ -159,6 +158,99 @@ void judge(Row& row, const CompareOptions& options) {
   row.only_metadata_differs = metadata && row.camps.size() == 1 && !row.time_differs;
   row.joined_by = joined_by(row, options);
 }
+
+/// Puts the verdicts of all sources into rows.
+class RowMaker {
+ public:
+  RowMaker(std::span<const Source> sources, const CompareOptions& options)
+      : sources_(sources), keys_(options), repeats_(sources.size()) {
+    for (std::size_t s = 0; s < sources.size(); ++s) add(s);
+    for (const auto& [key, group] : groups_) complete(group);
+  }
+  std::vector<Row> take_rows() { return std::move(rows_); }
+  std::vector<std::size_t> take_repeats() { return std::move(repeats_); }
+
+ private:
+  /// One join key.
+  struct Group {
+    std::vector<std::size_t> rows;
+    /// One a source: what it says, without repeats.
+    std::vector<std::vector<const Item*>> said;
+  };
+
+  void add(std::size_t s) {
+    std::vector<std::pair<const Item*, Group*>> rest;
+    for (const auto& item : sources_[s].items) {
+      auto& group = groups_[keys_.of(item)];
+      group.said.resize(sources_.size());
+      auto& said = group.said[s];
+      if (std::any_of(said.begin(), said.end(), [&](const Item* other) {
+            return same_key(*other, item) && other->verdict.same_result(item.verdict);
+          })) {
+        ++repeats_[s];
+        continue;
+      }
+      said.push_back(&item);
+      const auto same = std::find_if(group.rows.begin(), group.rows.end(), [&](std::size_t at) {
+        return rows_[at].items[s] == nullptr && has_key_of(rows_[at], item);
+      });
+      if (same != group.rows.end()) {
+        rows_[*same].items[s] = &item;
+      } else {
+        rest.emplace_back(&item, &group);
+      }
+    }
+    for (const auto& [item, group] : rest) place(s, *item, *group);
+  }
+
+  /// Into the first row of the group that has no verdict of the source, else into a new one.
+  void place(std::size_t s, const Item& item, Group& group) {
+    auto free = std::find_if(group.rows.begin(), group.rows.end(),
+                             [&](std::size_t at) { return rows_[at].items[s] == nullptr; });
+    if (free == group.rows.end()) {
+      group.rows.push_back(rows_.size());
+      rows_.push_back({});
+      rows_.back().items.resize(sources_.size());
+      free = group.rows.end() - 1;
+    }
+    rows_[*free].items[s] = &item;
+  }
+
+  /// A source that says the join key at all lacks none of the group's rows.
+  void complete(const Group& group) {
+    for (std::size_t s = 0; s < sources_.size(); ++s) {
+      const auto& said = group.said[s];
+      if (said.empty()) continue;
+      for (const auto at : group.rows) {
+        Row& row = rows_[at];
+        if (row.items[s] == nullptr) row.items[s] = partner(row, said);
+        const auto count = std::count_if(said.begin(), said.end(), [&](const Item* other) {
+          return same_key(*other, *row.items[s]);
+        });
+        if (count > 1) row.repeated.push_back(s);
+      }
+    }
+  }
+
+  /// Of what a source says the first verdict with a key that the row has, else the first one.
+  static const Item* partner(const Row& row, const std::vector<const Item*>& said) {
+    const auto same = std::find_if(said.begin(), said.end(),
+                                   [&](const Item* one) { return has_key_of(row, *one); });
+    return same == said.end() ? said.front() : *same;
+  }
+
+  static bool has_key_of(const Row& row, const Item& item) {
+    return std::any_of(row.items.begin(), row.items.end(), [&](const Item* other) {
+      return other != nullptr && same_key(*other, item);
+    });
+  }
+
+  std::span<const Source> sources_;
+  JoinKeys keys_;
+  std::vector<Row> rows_;
+  std::vector<std::size_t> repeats_;
+  std::unordered_map<std::string, Group> groups_;
+};
 
 }  // namespace
 
@@ -171,43 +263,11 @@ const Verdict& Row::any() const {
 Comparison compare(std::span<const Source> sources, const CompareOptions& options) {
   if (sources.size() < 2) throw std::invalid_argument("a comparison has at least two sources");
   if (!(options.noise >= 0)) throw std::invalid_argument("a noise floor is a number >= 0");
+  RowMaker maker(sources, options);
   Comparison comparison;
-  auto& rows = comparison.rows;
-  JoinKeys keys(options);
-  std::unordered_map<std::string, std::vector<std::size_t>> rows_of_key;
-  for (std::size_t s = 0; s < sources.size(); ++s) {
-    std::vector<const Item*> rest;
-    std::vector<std::vector<std::size_t>*> rows_of_rest;
-    for (const auto& item : sources[s].items) {
-      auto& known = rows_of_key[keys.of(item)];
-      const auto same = std::find_if(known.begin(), known.end(), [&](std::size_t at) {
-        const auto& items = rows[at].items;
-        return items[s] == nullptr &&
-               std::any_of(items.begin(), items.end(), [&](const Item* other) {
-                 return other != nullptr && same_key(*other, item);
-               });
-      });
-      if (same != known.end()) {
-        rows[*same].items[s] = &item;
-      } else {
-        rest.push_back(&item);
-        rows_of_rest.push_back(&known);
-      }
-    }
-    for (std::size_t i = 0; i < rest.size(); ++i) {
-      auto& known = *rows_of_rest[i];
-      auto free = std::find_if(known.begin(), known.end(),
-                               [&](std::size_t at) { return rows[at].items[s] == nullptr; });
-      if (free == known.end()) {
-        known.push_back(rows.size());
-        rows.push_back({});
-        rows.back().items.resize(sources.size());
-        free = known.end() - 1;
-      }
-      rows[*free].items[s] = rest[i];
-    }
-  }
-  for (auto& row : rows) {
+  comparison.rows = maker.take_rows();
+  comparison.repeats = maker.take_repeats();
+  for (auto& row : comparison.rows) {
     judge(row, options);
     comparison.equal += row.equal() ? 1U : 0U;
     comparison.winners += row.winner_differs() ? 1U : 0U;

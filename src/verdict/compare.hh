@@ -1,9 +1,11 @@
 // compare: what differs between caches, or between the ranks of one job.
 //
 // Each source's verdicts are put into rows by their join key; within a join key equal full keys
-// meet first, then the rest in order. A row says who has the verdict, which sources agree on the
-// winner, which fields do not, and whether times differ by more than noise. Pure: loaded values in,
-// values out; the rows point into the sources, which must outlive them.
+// meet first, then the rest in order. A verdict that repeats another one of its source, key and
+// result, counts once; where a source says a join key more often than another one, each of its
+// verdicts meets one that the other says. A row says who has the verdict, which sources agree on
+// the winner, which fields do not, and whether times differ by more than noise. Pure: loaded values
+// in, values out; the rows point into the sources, which must outlive them.
 #pragma once
 
 #include <optional>
@@ -66,12 +68,15 @@ struct Row {
   /// `computation; device differs`.
   std::string joined_by;
   std::vector<std::size_t> missing;  ///< sources without it
-  std::vector<Camp> camps;           ///< in the order of their first source
+  /// Sources that say its key more than once, with another result each time: another row has the
+  /// next one.
+  std::vector<std::size_t> repeated;
+  std::vector<Camp> camps;  ///< in the order of their first source
   std::vector<FieldDifference> fields;
   /// Largest over smallest of the times that can have been measured; nothing with fewer than two.
   std::optional<double> time_ratio;
   bool time_differs = false;
-  /// Only what stands beside winner and time differs.
+  /// Only what stands beside winner and time differs; whether a time was measured does not count.
   bool only_metadata_differs = false;
 
   bool winner_differs() const { return camps.size() > 1; }
@@ -89,6 +94,7 @@ struct Comparison {
   std::size_t incomplete = 0;  ///< rows that a source lacks
   std::size_t times = 0;
   std::size_t metadata = 0;
+  std::vector<std::size_t> repeats;  ///< one a source: verdicts that repeat another one of it
 };
 
 /// At least two sources. std::invalid_argument for fewer, and for a noise that is negative or no

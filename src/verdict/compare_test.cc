@@ -68,8 +68,9 @@ TEST(compare, times_below_the_noise_floor_are_no_difference) {
   EXPECT_FALSE(comparison.rows[0].time_differs);
   EXPECT_TRUE(comparison.rows[1].time_differs);
   EXPECT_FALSE(comparison.rows[2].time_ratio);
-  EXPECT_TRUE(comparison.rows[2].only_metadata_differs);
-  EXPECT_EQ(comparison.equal, 1U);
+  EXPECT_TRUE(comparison.rows[2].equal());
+  EXPECT_EQ(comparison.metadata, 0U);
+  EXPECT_EQ(comparison.equal, 2U);
   CompareOptions strict;
   strict.noise = 0.2;
   EXPECT_EQ(compare(sources, strict).times, 2U);

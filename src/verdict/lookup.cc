@@ -55,7 +55,7 @@ std::uint64_t hash_key(std::string_view device, std::string_view computation) {
 }
 
 std::string shown(const std::optional<std::string>& value) {
-  return value ? *value : std::string("none");
+  return value ? printable(*value) : std::string("none");
 }
 
 }  // namespace
@@ -132,7 +132,7 @@ std::optional<NearMiss> nearest_miss(std::span<const Verdict> verdicts, const Ke
 std::vector<std::string> explain(const NearMiss& miss, const Key& wanted) {
   std::vector<std::string> lines;
   for (const auto& clause : miss.clauses) {
-    lines.push_back(fmt::format("clause {}: wanted {}, here {}", clause.clause,
+    lines.push_back(fmt::format("clause {}: wanted {}, here {}", printable(clause.clause),
                                 shown(clause.wanted), shown(clause.found)));
   }
   if (miss.version_differs) {
@@ -143,16 +143,16 @@ std::vector<std::string> explain(const NearMiss& miss, const Key& wanted) {
   for (const auto& line : miss.lines) {
     if (line.a && line.b) {
       const auto window = differing_window(*line.a, *line.b, kShownBytes);
-      lines.push_back(
-          fmt::format("line {}, column {}: wanted {}", line.line_a, window.column, trim(window.a)));
-      lines.push_back(
-          fmt::format("line {}, column {}:   here {}", line.line_b, window.column, trim(window.b)));
+      lines.push_back(fmt::format("line {}, column {}: wanted {}", line.line_a, window.column,
+                                  printable(trim(window.a))));
+      lines.push_back(fmt::format("line {}, column {}:   here {}", line.line_b, window.column,
+                                  printable(trim(window.b))));
     } else if (line.a) {
       lines.push_back(fmt::format("line {}: wanted {}, here none", line.line_a,
-                                  trim(differing_window(*line.a, "", kShownBytes).a)));
+                                  printable(trim(differing_window(*line.a, "", kShownBytes).a))));
     } else {
       lines.push_back(fmt::format("line {}: wanted none, here {}", line.line_b,
-                                  trim(differing_window(*line.b, "", kShownBytes).a)));
+                                  printable(trim(differing_window(*line.b, "", kShownBytes).a))));
     }
   }
   return lines;

@@ -58,7 +58,8 @@ struct NearMiss {
 /// `version`: compared only when it is given.
 std::optional<NearMiss> nearest_miss(std::span<const Verdict> verdicts, const Key& wanted);
 
-/// One line a difference: `clause L2 cache: wanted 40 MB, here 50 MB`.
+/// One line a difference: `clause L2 cache: wanted 40 MB, here 50 MB`; control characters are
+/// written out.
 std::vector<std::string> explain(const NearMiss& miss, const Key& wanted);
 
 }  // namespace furlong::verdict

@@ -56,16 +56,40 @@ bool is_faster(const Verdict& a, const Verdict& b) {
   return time_a && (!time_b || *time_a < *time_b);
 }
 
-/// What write_file_atomically leaves of `verdicts.pb` when its process is killed.
-std::vector<std::filesystem::path> remains(const std::filesystem::path& folder) {
+/// Whether the folder was made; Error for what is there and no folder.
+bool is_made(const std::filesystem::path& folder) {
+  std::error_code failure;
+  const auto status = std::filesystem::status(folder, failure);
+  const bool missing = status.type() == std::filesystem::file_type::not_found;
+  if (missing && failure != std::errc::not_a_directory) return false;
+  if (failure) throw Error(host::file_failure(folder, "open the folder", failure.value()));
+  if (!std::filesystem::is_directory(status)) {
+    throw Error(folder.string(), "is no folder; a cache folder is one or is made anew");
+  }
+  return true;
+}
+
+/// What write_file_atomically leaves of `verdicts.pb` when its process is killed. `failure` says
+/// why the folder cannot be listed.
+std::vector<std::filesystem::path> remains(const std::filesystem::path& folder,
+                                           std::error_code& failure) {
   std::vector<std::filesystem::path> found;
   const std::string start = fmt::format(".{}.", kFile);
-  std::error_code failure;
   for (std::filesystem::directory_iterator it(folder, failure), end; !failure && it != end;
        it.increment(failure)) {
     const auto name = it->path().filename().string();
-    if (name.starts_with(start) && name.ends_with(".tmp")) found.push_back(it->path());
+    std::error_code none;
+    if (name.starts_with(start) && name.ends_with(".tmp") && !it->is_directory(none)) {
+      found.push_back(it->path());
+    }
   }
+  return found;
+}
+
+std::vector<std::filesystem::path> remains(const std::filesystem::path& folder) {
+  std::error_code failure;
+  auto found = remains(folder, failure);
+  if (failure) throw Error(host::file_failure(folder, "list the folder", failure.value()));
   return found;
 }
 
@@ -164,6 +188,7 @@ Store::Store(StoreOptions options) : state_(std::make_unique<State>()) {
   state_->file = options.folder / kFile;
   if (options.load) state_->loaded = LookUp(load_verdicts(*options.load).verdicts());
   state_->options = std::move(options);
+  is_made(state_->options.folder);
   state_->reload();
 }
 
@@ -225,8 +250,8 @@ std::vector<Verdict> Store::add(std::span<const Verdict> verdicts) {
       counting.push_back(all[at]);
     }
     if (changed) {
-      for (const auto& path : remains(state_->options.folder)) {
-        std::error_code none;
+      std::error_code none;
+      for (const auto& path : remains(state_->options.folder, none)) {
         std::filesystem::remove(path, none);
       }
       host::write_file_atomically(state_->file, VerdictFile(all).binary());
@@ -249,11 +274,10 @@ std::vector<Verdict> Store::used() const {
 
 StoreSize store_size(const std::filesystem::path& folder) {
   StoreSize size;
+  if (!is_made(folder)) return size;
   const auto file = folder / kFile;
-  if (const auto stamp = stamp_of(file); stamp.there) {
-    size.verdicts = read_file(file).size();
-    size.bytes = stamp.size;
-  }
+  size.verdicts = read_file(file).size();
+  size.bytes = stamp_of(file).size;
   for (const auto& path : remains(folder)) {
     if (const auto stamp = stamp_of(path); stamp.there) size.bytes += stamp.size;
   }
@@ -261,10 +285,15 @@ StoreSize store_size(const std::filesystem::path& folder) {
 }
 
 std::size_t clear_store(const std::filesystem::path& folder) {
-  if (!std::filesystem::is_directory(folder)) return 0;
+  if (!is_made(folder)) return 0;
+  const auto file = folder / kFile;
+  std::error_code none;
+  if (std::filesystem::is_directory(file, none)) {
+    throw Error(host::file_failure(file, "remove", static_cast<int>(std::errc::is_a_directory)));
+  }
   const host::FileLock lock(folder / kLock);
   auto files = remains(folder);
-  files.push_back(folder / kFile);
+  files.push_back(file);
   std::size_t removed = 0;
   for (const auto& path : files) {
     std::error_code failure;

@@ -41,7 +41,8 @@ struct StoreOptions {
 
 class Store {
  public:
-  /// Reads what is there; a folder that is missing is made by the first save.
+  /// Reads what is there; a folder that is missing is made by the first save. Error where something
+  /// else stands in its place.
   explicit Store(StoreOptions options);
   /// Writes the dump; a failure goes to the log sink.
   ~Store();
@@ -74,10 +75,11 @@ struct StoreSize {
   std::size_t verdicts = 0;
   std::uintmax_t bytes = 0;  ///< of the verdicts and of what killed writers left
 };
+/// Nothing for a folder that is missing; Error for one that cannot be read.
 StoreSize store_size(const std::filesystem::path& folder);
 
-/// Removes the verdicts and what killed writers left, under the lock; other files stay. How many
-/// files were removed.
+/// Removes the verdicts and what killed writers left, under the lock; other files and folders stay.
+/// How many files were removed. Error for what cannot be read or removed.
 std::size_t clear_store(const std::filesystem::path& folder);
 
 }  // namespace furlong::verdict

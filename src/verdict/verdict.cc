@@ -344,7 +344,7 @@ std::vector<Field> Verdict::winner_fields() const {
 std::string Verdict::winner_text() const {
   std::string text = winner_name();
   for (const auto& [name, value] : winner_fields()) text += fmt::format(" {}={}", name, value);
-  return text;
+  return printable(text);
 }
 
 bool Verdict::same_winner(const Verdict& other) const {

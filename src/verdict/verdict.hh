@@ -80,7 +80,7 @@ class Verdict {
   /// and one that is absent are the same to every reader of the format, so neither is listed. Bytes
   /// of an Any and fields unknown here are listed as hex.
   std::vector<Field> winner_fields() const;
-  /// `triton block_m=128 block_n=256`.
+  /// `triton block_m=128 block_n=256`, for people: control characters are written out.
   std::string winner_text() const;
   /// True when both say that the same configuration won.
   bool same_winner(const Verdict& other) const;

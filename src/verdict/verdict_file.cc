@@ -101,7 +101,7 @@ constexpr std::string_view kAllowed =
     "an AutotuneResults file is allowed, as text or binary, of version 1, 2, 3 or none";
 
 [[noreturn]] void refuse_kind(std::string_view where, std::string_view kind) {
-  throw Error(where, fmt::format("holds {}; {}", kind, kAllowed));
+  throw OtherKind(where, fmt::format("holds {}; {}", kind, kAllowed));
 }
 
 class FirstError : public google::protobuf::io::ErrorCollector {
@@ -535,9 +535,9 @@ Contents read_contents(std::string_view bytes, std::string_view where) {
       if (kind == Kind::kNewCache) return new_cache_of_text(*fields, where);
       if (kind == Kind::kResult) return read_result(bytes, where);
       if (kind == Kind::kUnknown) {
-        throw Error(fmt::format("{}:{}", where, fields->front().line),
-                    fmt::format("{} is no field of any kind of cache known here; {}",
-                                quoted(fields->front().name), kAllowed));
+        throw OtherKind(fmt::format("{}:{}", where, fields->front().line),
+                        fmt::format("{} is no field of any kind of cache known here; {}",
+                                    quoted(fields->front().name), kAllowed));
       }
       refuse_kind(where, name_of(kind));
     } else {
@@ -560,7 +560,7 @@ Contents read_contents(std::string_view bytes, std::string_view where) {
       refuse_kind(where, name_of(kind));
     }
     if (text_failure.empty()) {
-      throw Error(where, fmt::format("a binary message of no kind known here; {}", kAllowed));
+      throw OtherKind(where, fmt::format("a binary message of no kind known here; {}", kAllowed));
     }
   }
   if (!text_failure.empty()) {

@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "furlong/error.hh"
 #include "verdict/verdict.hh"
 
 namespace furlong::verdict {
@@ -85,11 +86,18 @@ struct NewCache {
   std::vector<Entry> entries;
 };
 
+/// A whole file, but of a kind that is none of the Contents or of none that is known here.
+class OtherKind : public Error {
+ public:
+  using Error::Error;
+};
+
 /// What a file can hold; the Verdict is a bare AutotuneResult of a per-computation folder, its key
 /// empty.
 using Contents = std::variant<VerdictFile, NewCache, Verdict>;
 
-/// Reads any of the kinds. `where` is the file's name, for messages.
+/// Reads any of the kinds; OtherKind for another one, Error for what is broken. `where` is the
+/// file's name, for messages.
 Contents read_contents(std::string_view bytes, std::string_view where);
 
 /// Reads an AutotuneResults file; another kind is an Error that names it.
