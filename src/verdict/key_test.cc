@@ -163,6 +163,55 @@ TEST(look_up, versions_of_one_key) {
   EXPECT_EQ(LookUp().find("", "", std::nullopt), nullptr);
 }
 
+Verdict own(const Key& key, std::int64_t ns = 100, std::int64_t tile = 8) {
+  return Verdict::own(key, {"cpu", {{"tile", tile}}, "00", std::nullopt}, ns);
+}
+
+TEST(look_up, the_nearest_miss) {
+  const Key wanted{"CPU: a, Cores: 2, L2 cache: 1 MB, L3 cache: 32 MB, Compiler: g++ 12.2.0",
+                   "{\n  " + std::string(400, 'x') + " = one\n}", 1};
+  const auto nearest = [&](const std::vector<Key>& keys) {
+    std::vector<Verdict> verdicts;
+    for (const auto& key : keys) verdicts.push_back(own(key));
+    const auto miss = nearest_miss(verdicts, wanted);
+    return miss ? miss->nearest - verdicts.data() : -1;
+  };
+  const auto on = [&](std::string_view device) {
+    return Key{std::string(device), wanted.computation, 1};
+  };
+  const auto one_clause =
+      on("CPU: a, Cores: 4, L2 cache: 1 MB, L3 cache: 32 MB, Compiler: g++ 12.2.0");
+  const auto every_clause =
+      on("CPU: b, Cores: 4, L2 cache: 2 MB, L3 cache: 64 MB, Compiler: clang 14.0.6");
+  const auto other_dialect = on("OpenCL: a, Cores: 2, Local memory: 256 kB, Driver: 3.1");
+  const Key other_line{wanted.device, "{\n  y = two\n}", 1};
+  auto other_byte = wanted;
+  other_byte.computation.replace(other_byte.computation.find("one"), 3, "ons");
+  auto other_version = wanted;
+  other_version.version = 2;
+
+  // Fewer clauses are nearer, whatever the order.
+  EXPECT_EQ(nearest({every_clause, one_clause}), 1);
+  EXPECT_EQ(nearest({one_clause, every_clause}), 0);
+  // Another dialect is further than all clauses of the same one.
+  EXPECT_EQ(nearest({other_dialect, every_clause}), 1);
+  EXPECT_EQ(nearest({every_clause, other_dialect}), 0);
+  // The version counts less than a clause.
+  EXPECT_EQ(nearest({one_clause, other_version}), 1);
+  EXPECT_EQ(nearest({other_version, one_clause}), 0);
+  // The computation counts before the device: one byte of a long line is another kernel.
+  for (const auto& device : {one_clause, every_clause, other_dialect}) {
+    EXPECT_EQ(nearest({other_line, device}), 1) << device.device;
+    EXPECT_EQ(nearest({device, other_line}), 0) << device.device;
+    EXPECT_EQ(nearest({other_byte, device}), 1) << device.device;
+    EXPECT_EQ(nearest({device, other_byte}), 0) << device.device;
+  }
+  EXPECT_EQ(nearest({other_line, other_byte}), 1);
+  // Of equally distant ones, the first.
+  EXPECT_EQ(nearest({one_clause, one_clause}), 0);
+  EXPECT_EQ(nearest({}), -1);
+}
+
 TEST(folder, names) {
   EXPECT_EQ(folder_name("m", "h", 1), "KZ9sdqC_1CS4TSpjl-BU3TAYCeXOS4bYx2gCxLGK78Q");
   EXPECT_NE(folder_name("m", "h", std::nullopt), folder_name("m", "h", 1));
