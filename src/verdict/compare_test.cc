@@ -151,6 +151,26 @@ TEST(compare, equal_keys_meet_first) {
   EXPECT_EQ(comparison.equal, 2U);
 }
 
+TEST(compare, another_provider_is_another_winner) {
+  const Key key{"d", "x", std::nullopt};
+  const auto cpu = Verdict::own(key, {"cpu", {{"tile", 8}}, "00", {}}, 100);
+  const auto opencl = Verdict::own(key, {"opencl", {{"tile", 8}}, "00", {}}, 100);
+  EXPECT_EQ(cpu.winner_fields(), opencl.winner_fields());
+  EXPECT_FALSE(cpu.same_winner(opencl));
+  EXPECT_FALSE(cpu.same_result(opencl));
+  const std::vector<Source> sources{source_of("a", {cpu}), source_of("b", {opencl})};
+  EXPECT_EQ(compare(sources, {}).winners, 1U);
+  const std::vector<MergeInput> inputs{{"a", {cpu}}, {"b", {opencl}}};
+  EXPECT_EQ(merge(inputs, OnConflict::kFail).unresolved, 1U);
+
+  // Neither is a winner of another kind that has the same name.
+  const auto named = read_verdicts(
+      "version: 3 results { result { gemm { } } } results { result { other { name: 'gemm' } } }",
+      "file");
+  EXPECT_EQ(named.verdict(0).winner_text(), named.verdict(1).winner_text());
+  EXPECT_FALSE(named.verdict(0).same_winner(named.verdict(1)));
+}
+
 TEST(merge, policies) {
   const std::vector<MergeInput> inputs{
       {"a", {made("d", "x", 1, 100), made("d", "y", 1, 100), made("d", "z", 1, 1)}},
@@ -179,6 +199,27 @@ TEST(merge, policies) {
   const auto timed = merge(same, OnConflict::kFastest);
   EXPECT_EQ(timed.unresolved, 0U);
   EXPECT_EQ(timed.verdicts.at(0).run_time_ns(), 80);
+}
+
+TEST(merge, keys_that_differ_in_one_part_stay_apart) {
+  const std::vector<MergeInput> versions{
+      {"a", {made("d", "x", 1, 100), made("d", "x", 2, 100, 1)}},
+      {"b", {made("d", "x", 3, 100, 2), made("d", "x", 2, 100, 1)}}};
+  for (const auto policy : {OnConflict::kFail, OnConflict::kFirst, OnConflict::kFastest}) {
+    const auto merged = merge(versions, policy);
+    EXPECT_TRUE(merged.conflicts.empty());
+    EXPECT_EQ(merged.collapsed, 1U);
+    ASSERT_EQ(merged.verdicts.size(), 3U);
+    EXPECT_FALSE(merged.verdicts[0].entry_version());
+    EXPECT_EQ(merged.verdicts[1].entry_version(), 1);
+    EXPECT_EQ(merged.verdicts[2].entry_version(), 2);
+  }
+  // Where one part ends and the next begins counts, too.
+  const std::vector<MergeInput> borders{
+      {"a", {made("d", "x", 1, 100, 1), made("d", "x1", 2, 100), made("dx", "1", 3, 100)}}};
+  const auto merged = merge(borders, OnConflict::kFail);
+  EXPECT_TRUE(merged.conflicts.empty());
+  EXPECT_EQ(merged.verdicts.size(), 3U);
 }
 
 TEST(merge, the_four_ranks) {
@@ -229,6 +270,22 @@ TEST(lint, each_rule) {
   EXPECT_EQ(rules(lint(file, "cache.txt", 51)).back(), "device_line");
   EXPECT_TRUE(lint(read_verdicts("version: 3", "file"), "a.txtpb").empty());
   EXPECT_EQ(lint(VerdictFile(), "a.pb").size(), 1U);
+}
+
+TEST(lint, only_the_whole_key_is_a_duplicate) {
+  const auto entry = [](std::string_view device, std::string_view computation,
+                        std::string_view version) {
+    return "results { device: 'CUDA: " + std::string(device) + "' hlo: '" +
+           std::string(computation) +
+           "' result { gemm { } run_time { nanos: 10 } } version: " + std::string(version) + " }\n";
+  };
+  const auto apart = "version: 3\n" + entry("8.0", "a", "50") + entry("8.0", "a", "51") +
+                     entry("8.0", "b", "50") + entry("9.0", "a", "50");
+  EXPECT_TRUE(lint(read_verdicts(apart, "file"), "a.txt").empty());
+  const auto twice = lint(read_verdicts(apart + entry("8.0", "a", "51"), "file"), "a.txt");
+  ASSERT_EQ(rules(twice), std::vector<std::string>{"duplicate_key"});
+  EXPECT_EQ(twice[0].entry, 5U);
+  EXPECT_EQ(twice[0].message, "the key of entry 2 again, with the same result");
 }
 
 TEST(lint, real_files) {

@@ -503,6 +503,71 @@ TEST(Computation, WhatCannotBeReadIsNamedWithItsLine) {
   expect(reason(std::string(40, '(') + "f32[]"), "line 1: a tuple in too many tuples; 16 levels");
 }
 
+TEST(Computation, OperandsOfOtherTypesOrShapesAreRefused) {
+  const auto expect = [](const std::string& found, std::string_view begin) {
+    EXPECT_EQ(found.substr(0, begin.size()), begin);
+  };
+  // Each result is what the rest of the rules would give, so that the one rule alone refuses.
+  expect(reason(with_root("f32[3]", "s32[3]", "f32[3] add(x, y)")),
+         "line 5: add: operands f32[3] and s32[3]; both have one type and the same extents");
+  expect(reason(with_root("f32[3]", "f32[4]", "f32[3] add(x, y)")),
+         "line 5: add: operands f32[3] and f32[4]; ");
+  expect(reason(with_root("f32[3]", "f32[3,1]", "f32[3] add(x, y)")),
+         "line 5: add: operands f32[3] and f32[3,1]; ");
+  expect(reason(with_root("f32[3]", "f16[3]", "pred[3] compare(x, y), direction=EQ")),
+         "line 5: compare: operands f32[3] and f16[3]; ");
+  expect(reason(with_root("f32[3]", "f32[2]", "pred[3] compare(x, y), direction=EQ")),
+         "line 5: compare: operands f32[3] and f32[2]; ");
+
+  const auto select = [](std::string_view condition, std::string_view b, std::string_view result) {
+    return reason(
+        fmt::format("{{\n  c = {} parameter(0)\n  a = f32[3] parameter(1)\n  b = {} parameter(2)\n"
+                    "  ROOT r = {} select(c, a, b)\n}}",
+                    condition, b, result));
+  };
+  EXPECT_EQ(select("pred[3]", "f32[3]", "f32[3]"), "it was read");
+  expect(select("pred[2]", "f32[3]", "f32[2]"),
+         "line 5: select: a condition of another shape; all operands have the same extents");
+  expect(select("pred[2]", "f32[3]", "f32[3]"), "line 5: select: a condition of another shape; ");
+  expect(select("pred[]", "f32[3]", "f32[]"), "line 5: select: a condition of another shape; ");
+  expect(select("pred[3]", "s32[3]", "f32[3]"), "line 5: select: operands f32[3] and s32[3]; ");
+  expect(select("pred[3]", "f32[4]", "f32[3]"), "line 5: select: operands f32[3] and f32[4]; ");
+}
+
+TEST(Computation, DotTakesAndGivesNumbersWithTwoPrecisionsOrNone) {
+  const auto dot = [](std::string_view x, std::string_view y, std::string_view result,
+                      std::string_view precision) {
+    return reason(
+        fmt::format("{{\n  x = {} parameter(0)\n  y = {} parameter(1)\n"
+                    "  ROOT r = {} dot(x, y), lhs_contracting_dims={{0}}, "
+                    "rhs_contracting_dims={{0}}{}\n}}",
+                    x, y, result, precision));
+  };
+  const auto expect = [](const std::string& found, std::string_view begin) {
+    EXPECT_EQ(found.substr(0, begin.size()), begin);
+  };
+  EXPECT_EQ(dot("f32[3]", "f32[3]", "f32[]", ""), "it was read");
+  EXPECT_EQ(dot("s8[3]", "s8[3]", "s32[]", ""), "it was read");
+  expect(dot("pred[3]", "f32[3]", "f32[]", ""), "line 4: dot: elements of type pred; it takes ");
+  expect(dot("f32[3]", "pred[3]", "f32[]", ""), "line 4: dot: pred; it takes integers and ");
+  expect(dot("f32[3]", "f32[3]", "pred[]", ""), "line 4: dot: pred; it takes integers and ");
+
+  const auto with = [&](std::string_view words) {
+    return dot("f32[3]", "f32[3]", "f32[]", fmt::format(", operand_precision={{{}}}", words));
+  };
+  EXPECT_EQ(with("high,default"), "it was read");
+  expect(with("high"), "line 4: 1 precisions; one for each operand of dot");
+  expect(with("high,high,highest"), "line 4: 3 precisions; ");
+  expect(with(""), "line 4: precision \"}\"; ");
+}
+
+TEST(Computation, ParametersComeByNumber) {
+  const auto computation = read(
+      "{\n  c = f32[3] parameter(2)\n  a = f32[3] parameter(0)\n  n = f32[3] negate(a)\n"
+      "  b = f32[3] parameter(1)\n  s = f32[3] add(n, b)\n  ROOT r = f32[3] add(s, c)\n}");
+  EXPECT_EQ(computation.parameters(), (std::vector<std::size_t>{1, 3, 0}));
+}
+
 TEST(Computation, APrintedInstructionIsShownNotRun) {
   const auto gemm = read(kGemm);
   EXPECT_EQ(gemm.form, Computation::Form::kPrintedInstruction);
@@ -569,6 +634,24 @@ TEST(Summary, OfAnyText) {
   for (int i = 0; i < 100; ++i) many += "f32[1000,1000], ";
   many += "f32[]), custom_call_target=\"t\"";
   EXPECT_EQ(summarize(many).line.size(), Summary::kLineBytes);
+}
+
+TEST(Summary, AtMostFourOpcodesAreShown) {
+  const auto line = [](const std::vector<std::string_view>& opcodes) {
+    std::string text;
+    for (const auto opcode : opcodes) text += fmt::format("{0}_ = f32[8] {0}(p)\n", opcode);
+    return summarize(text).line;
+  };
+  EXPECT_EQ(line({"dot", "reduce", "sort"}), "dot+reduce+sort f32[8]");
+  EXPECT_EQ(line({"dot", "reduce", "sort", "fft"}), "dot+reduce+sort+fft f32[8]");
+  EXPECT_EQ(line({"dot", "reduce", "sort", "fft", "fft"}), "dot+reduce+sort+fft f32[8]");
+  EXPECT_EQ(line({"dot", "reduce", "sort", "fft", "scatter"}), "dot+reduce+sort+fft+... f32[8]");
+  const std::string four =
+      "a = f32[3] parameter(0) b = f32[3] negate(a) c = f32[3] abs(b) d = f32[3] sine(c) ";
+  EXPECT_EQ(summarize("{" + four + "ROOT r = f32[3] tanh(d)}").line,
+            "negate+abs+sine+tanh f32[3] <- f32[3]");
+  EXPECT_EQ(summarize("{" + four + "e = f32[3] cosine(d) ROOT r = f32[3] tanh(e)}").line,
+            "negate+abs+sine+cosine+... f32[3] <- f32[3]");
 }
 
 TEST(IgnoreList, Parses) {

@@ -20,8 +20,8 @@ struct LineDifference {
   std::optional<std::string> b;
 };
 
-/// In the order of the texts; empty when these are equal. A text beyond 4000 lines that differs is
-/// one difference: its first line that does.
+/// In the order of the texts; empty when these are equal. Where more than 4000 lines of one stand
+/// between what is common before and behind, one difference: the first line that is not the same.
 std::vector<LineDifference> diff_lines(std::string_view a, std::string_view b);
 
 /// How far two texts are from each other: 0 for equal ones, 1 for each line that only one has, and

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "base/text.hh"
 
@@ -103,9 +104,10 @@ std::vector<const Verdict*> LookUp::find_any_version(std::string_view device,
 
 std::optional<NearMiss> nearest_miss(std::span<const Verdict> verdicts, const Key& wanted) {
   std::optional<NearMiss> best;
-  // Another computation outweighs any number of clauses: it is another kernel.
-  constexpr double kLineWeight = 1000;
-  double least = std::numeric_limits<double>::infinity();
+  // The computation counts first: another one is another kernel, whatever the device.
+  using Distance = std::pair<double, double>;
+  constexpr double kFar = std::numeric_limits<double>::infinity();
+  Distance least{kFar, kFar};
   std::map<std::string_view, std::vector<ClauseDifference>> devices;
   for (const auto& verdict : verdicts) {
     NearMiss miss;
@@ -119,9 +121,9 @@ std::optional<NearMiss> nearest_miss(std::span<const Verdict> verdicts, const Ke
     miss.lines = diff_lines(wanted.computation, verdict.computation());
     miss.version_differs = wanted.version && verdict.entry_version() != wanted.version;
     const bool whole_device = miss.clauses.size() == 1 && miss.clauses.front().clause == "device";
-    const double distance = kLineWeight * line_distance(miss.lines) +
-                            (whole_device ? 100.0 : static_cast<double>(miss.clauses.size())) +
-                            (miss.version_differs ? 0.5 : 0.0);
+    const double clauses = whole_device ? 100.0 : static_cast<double>(miss.clauses.size());
+    const Distance distance{line_distance(miss.lines),
+                            clauses + (miss.version_differs ? 0.5 : 0.0)};
     if (distance >= least) continue;
     least = distance;
     best = std::move(miss);

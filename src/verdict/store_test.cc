@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "furlong/error.hh"
+#include "furlong/log.hh"
 #include "host/files.hh"
 #include "support/temporary.hh"
 #include "verdict/verdict_file.hh"
@@ -74,6 +75,25 @@ TEST(store, adds_finds_and_keeps_the_faster) {
   EXPECT_EQ(again.add(both).back().run_time_ns(), 5);
   EXPECT_EQ(load_verdicts(again.file()).size(), 2U);
   EXPECT_EQ(load_verdicts(again.file()).version(), 3);
+}
+
+TEST(store, a_placeholder_is_no_time) {
+  const TemporaryFolder folder;
+  Store store(in(folder.path()));
+  for (const int placeholder : {0, 1}) {
+    const auto measured = key(10 + placeholder);
+    store.add(made(measured, 500));
+    EXPECT_EQ(store.add(made(measured, placeholder, 16)).run_time_ns(), 500);
+    EXPECT_EQ(store.find(measured)->run_time_ns(), 500);
+    const auto unmeasured = key(20 + placeholder);
+    store.add(made(unmeasured, placeholder));
+    EXPECT_EQ(store.add(made(unmeasured, 500, 16)).run_time_ns(), 500);
+    EXPECT_EQ(store.find(unmeasured)->run_time_ns(), 500);
+    // Of two without a time the one that was there.
+    const auto neither = key(30 + placeholder);
+    store.add(made(neither, 1 - placeholder));
+    EXPECT_EQ(store.add(made(neither, placeholder, 16)).run_time_ns(), 1 - placeholder);
+  }
 }
 
 TEST(store, sees_what_another_saved) {
@@ -162,6 +182,66 @@ TEST(store, loads_first_and_dumps_what_was_used) {
   EXPECT_EQ(dumped.verdict(0).run_time_ns(), 500);
   EXPECT_EQ(dumped.verdict(1).key(), key(3));
   EXPECT_EQ(dumped.format(), Format::kText);
+}
+
+TEST(store, a_dump_that_fails_is_told_and_harms_nothing) {
+  const TemporaryFolder folder;
+  put_file(folder.path() / "no_folder", "mine");
+  auto options = in(folder.path() / "cache");
+  options.dump = folder.path() / "no_folder" / "dump.textproto";
+  std::vector<std::string> lines;
+  const auto before = set_log_sink([&](std::string_view line) { lines.emplace_back(line); });
+  {
+    Store store(options);
+    store.add(made(key(1), 100));
+    EXPECT_TRUE(lines.empty());
+  }
+  set_log_sink(before);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_TRUE(lines[0].starts_with("furlong: the verdicts that were used are not written: "))
+      << lines[0];
+  EXPECT_NE(lines[0].find((folder.path() / "no_folder").string()), std::string::npos) << lines[0];
+  EXPECT_EQ(host::read_file(folder.path() / "no_folder"), "mine");
+  EXPECT_TRUE(Store(in(folder.path() / "cache")).find(key(1)));
+}
+
+std::string options_failure() {
+  try {
+    StoreOptions::from_environment();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(store, empty_variables) {
+  const Variable own("FURLONG_CACHE_DIR", nullptr);
+  const Variable load("FURLONG_VERDICTS_LOAD", nullptr);
+  const Variable dump("FURLONG_VERDICTS_DUMP", nullptr);
+  const Variable home("HOME", "/home/me");
+  {
+    const Variable xdg("XDG_CACHE_HOME", "");
+    EXPECT_EQ(cache_folder(), "/home/me/.cache/furlong");
+    const auto options = StoreOptions::from_environment();
+    EXPECT_EQ(options.folder, "/home/me/.cache/furlong");
+    EXPECT_FALSE(options.load);
+    EXPECT_FALSE(options.dump);
+    EXPECT_FALSE(options.frozen);
+    const Variable no_home("HOME", "");
+    EXPECT_EQ(options_failure().substr(0, 19), "FURLONG_CACHE_DIR: ");
+    const Variable relative("HOME", "me");
+    EXPECT_EQ(options_failure(), "HOME: \"me\" is no absolute path");
+  }
+  const Variable xdg("XDG_CACHE_HOME", "/cache");
+  {
+    const Variable empty("FURLONG_VERDICTS_LOAD", "");
+    EXPECT_EQ(options_failure(), "FURLONG_VERDICTS_LOAD: is empty; a cache file is allowed");
+  }
+  {
+    const Variable empty("FURLONG_VERDICTS_DUMP", "");
+    EXPECT_EQ(options_failure(), "FURLONG_VERDICTS_DUMP: is empty; a file is allowed");
+  }
+  EXPECT_EQ(options_failure(), "no error");
 }
 
 TEST(store, where_the_cache_is) {

@@ -201,6 +201,204 @@ TEST(verdict_file, unknown_binary_fields_survive) {
   EXPECT_FALSE(file.verdict(0).same_winner(read_verdicts(kSmall, "file").verdict(0)));
 }
 
+std::string varint(std::uint64_t value) {
+  std::string bytes;
+  for (; value >= 0x80; value >>= 7U) bytes += static_cast<char>(value | 0x80U);
+  return bytes + static_cast<char>(value);
+}
+
+/// A field of a binary message: a whole number, and bytes (a text, a message).
+std::string number_field(unsigned number, std::uint64_t value) {
+  return varint(number << 3U) + varint(value);
+}
+std::string bytes_field(unsigned number, std::string_view bytes) {
+  return varint(number << 3U | 2U) + varint(bytes.size()) + std::string(bytes);
+}
+
+TEST(verdict_file, unknown_fields_are_found_at_every_depth) {
+  const auto unknown = number_field(40, 9);
+  const auto gemm = bytes_field(6, "");
+  const auto entry = [](std::string_view result) {
+    return bytes_field(1, "d") + bytes_field(2, "h") + bytes_field(3, result);
+  };
+  struct Case {
+    const char* where;
+    std::string entry;
+    bool in_result;
+  };
+  const std::vector<Case> cases{
+      {"entry", entry(gemm) + unknown, false},
+      {"result", entry(gemm + unknown), true},
+      {"conv", entry(bytes_field(5, unknown)), true},
+      {"gemm", entry(bytes_field(6, unknown)), true},
+      {"failure", entry(gemm + bytes_field(7, unknown)), true},
+      {"run_time", entry(gemm + bytes_field(9, unknown)), true},
+      {"algorithm", entry(bytes_field(16, unknown)), true},
+      {"algorithm.workspace_size", entry(bytes_field(16, bytes_field(6, unknown))), true},
+      {"triton", entry(bytes_field(17, unknown)), true},
+      {"other", entry(bytes_field(19, unknown)), true},
+      {"other.config", entry(bytes_field(19, bytes_field(2, unknown))), true},
+  };
+  const auto clean = entry(gemm);
+  for (const unsigned list : {2U, 3U, 4U}) {
+    const auto head = number_field(1, list == 4 ? 3 : 1) + bytes_field(list, clean);
+    EXPECT_FALSE(read_verdicts(head, "file").has_unknown_fields());
+    for (const auto& [where, bytes, in_result] : cases) {
+      SCOPED_TRACE(where);
+      const auto whole = head + bytes_field(list, bytes);
+      const auto file = read_verdicts(whole, "file");
+      ASSERT_EQ(file.size(), 2U);
+      EXPECT_TRUE(file.has_unknown_fields());
+      EXPECT_THROW(file.text(), Error);
+      EXPECT_EQ(file.binary(), whole);
+      EXPECT_NO_THROW(file.verdict(0).result_text());
+      if (in_result) {
+        EXPECT_THROW(file.verdict(1).result_text(), Error);
+      } else {
+        EXPECT_NO_THROW(file.verdict(1).result_text());
+      }
+      EXPECT_FALSE(file.verdict(1).same_result(file.verdict(0)));
+    }
+  }
+}
+
+/// For a text: each byte as an octal escape.
+std::string octal(std::string_view bytes) {
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    for (const int shift : {6, 3, 0}) {
+      if (shift == 6) text += '\\';
+      text += static_cast<char>('0' + (byte >> shift & 7));
+    }
+  }
+  return text;
+}
+
+std::string text_with(std::string_view computation) {
+  return "version: 3 results { device: 'd' hlo: '" + octal(computation) + "' }";
+}
+
+TEST(verdict_file, only_utf8_is_text) {
+  const std::vector<std::string_view> good{
+      "\x7F",              // the last of one byte
+      "\xC2\x80",          // the first and last of two
+      "\xDF\xBF",          //
+      "\xE0\xA0\x80",      // the first of three
+      "\xE1\x80\x80",      //
+      "\xED\x9F\xBF",      // before and behind the surrogates
+      "\xEE\x80\x80",      //
+      "\xEF\xBF\xBF",      // the last of three
+      "\xF0\x90\x80\x80",  // the first of four
+      "\xF1\x80\xBF\x80",  //
+      "\xF4\x8F\xBF\xBF",  // the last of all
+  };
+  const std::vector<std::string_view> bad{
+      "\x80",              // no lead
+      "\xBF",              //
+      "\xC0\x80",          // overlong
+      "\xC1\xBF",          //
+      "\xE0\x80\x80",      //
+      "\xE0\x9F\xBF",      //
+      "\xF0\x80\x80\x80",  //
+      "\xF0\x8F\xBF\xBF",  //
+      "\xED\xA0\x80",      // surrogates
+      "\xED\xBF\xBF",      //
+      "\xF4\x90\x80\x80",  // beyond the last
+      "\xF5\x80\x80\x80",  //
+      "\xFE",              //
+      "\xFF",              //
+      "\xC2(",             // another byte where one that goes on is due
+      "\xC2\xC2",          //
+      "\xE2(\xA1",         //
+      "\xE2\x82(",         //
+      "\xE2\x82\xC0",      //
+      "\xF0(\x8C\xBC",     //
+      "\xF0\x90(\xBC",     //
+      "\xF0\x90\x8C(",     //
+  };
+  // Before and behind: what the reader passes over eight bytes at a time.
+  for (std::size_t before = 0; before <= 8; ++before) {
+    for (const std::size_t behind : {std::size_t{0}, std::size_t{9}}) {
+      const auto within = [&](std::string_view bytes) {
+        return std::string(before, 'x') + std::string(bytes) + std::string(behind, 'y');
+      };
+      const auto expect_bad = [&](std::string_view bytes) {
+        const auto computation = within(bytes);
+        SCOPED_TRACE(octal(computation));
+        EXPECT_FALSE(is_utf8(computation));
+        EXPECT_NE(failure_of(text_with(computation)).find("is no UTF-8 text"), std::string::npos);
+        EXPECT_NE(failure_of(number_field(1, 3) + bytes_field(4, bytes_field(2, computation))),
+                  "no error");
+      };
+      for (const auto bytes : bad) expect_bad(bytes);
+      for (const auto bytes : good) {
+        const auto computation = within(bytes);
+        SCOPED_TRACE(octal(computation));
+        EXPECT_TRUE(is_utf8(computation));
+        ASSERT_EQ(failure_of(text_with(computation)), "no error");
+        const auto file = read_verdicts(text_with(computation), "file");
+        EXPECT_EQ(file.verdict(0).computation(), computation);
+        EXPECT_EQ(read_verdicts(file.binary(), "file").verdict(0).computation(), computation);
+        for (std::size_t cut = 1; cut < bytes.size(); ++cut) expect_bad(bytes.substr(0, cut));
+      }
+    }
+  }
+  // A view that ends within a character, whose other bytes stand behind it.
+  for (const auto bytes : good) {
+    for (std::size_t cut = 1; cut < bytes.size(); ++cut) {
+      EXPECT_FALSE(is_utf8(bytes.substr(0, cut))) << octal(bytes) << ' ' << cut;
+    }
+  }
+  EXPECT_TRUE(is_utf8(""));
+}
+
+TEST(verdict_file, every_text_of_an_entry_is_checked) {
+  for (const std::string field :
+       {"device: '\\377'", "hlo: '\\377'", "result { other { name: '\\377' } }",
+        "result { other { config { type_url: '\\377' } } }",
+        "result { cuda_conv_plan { exec_plan_id: '\\377' } }",
+        "result { failure { msg: '\\377' } }"}) {
+    const auto failure = failure_of("version: 3\nresults { }\nresults { " + field + " }");
+    EXPECT_EQ(failure.substr(0, 16), "file:3: entry 2:") << field;
+    EXPECT_NE(failure.find("is no UTF-8 text"), std::string::npos) << field << ": " << failure;
+  }
+}
+
+TEST(verdict_file, a_bare_result_is_checked_like_an_entry) {
+  const auto failure = [](std::string_view bytes) -> std::string {
+    try {
+      read_result(bytes, "file");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  const std::string allowed = "; 0 to 9000000000 s and 0 to 999999999 ns are allowed";
+  const auto time = [&](std::string_view seconds, std::string_view nanos) {
+    return failure("gemm { } run_time { seconds: " + std::string(seconds) +
+                   " nanos: " + std::string(nanos) + " }");
+  };
+  EXPECT_EQ(time("0", "0"), "no error");
+  EXPECT_EQ(time("9000000000", "999999999"), "no error");
+  EXPECT_EQ(time("0", "-1"), "file: a run time of 0 s and -1 ns" + allowed);
+  EXPECT_EQ(time("0", "1000000000"), "file: a run time of 0 s and 1000000000 ns" + allowed);
+  EXPECT_EQ(time("-1", "0"), "file: a run time of -1 s and 0 ns" + allowed);
+  EXPECT_EQ(time("9000000001", "0"), "file: a run time of 9000000001 s and 0 ns" + allowed);
+  EXPECT_NE(failure("other { name: '\\377' }").find("is no UTF-8 text"), std::string::npos);
+  EXPECT_THROW(read_contents("gemm { } run_time { nanos: -1 }", "file"), Error);
+
+  const auto binary = [](std::uint64_t seconds) {
+    return bytes_field(6, "") + bytes_field(9, number_field(1, seconds));
+  };
+  EXPECT_EQ(failure(binary(5)), "no error");
+  EXPECT_EQ(read_result(binary(5), "file").run_time_ns(), 5'000'000'000);
+  EXPECT_EQ(failure(binary(9'000'000'001)), "file: a run time of 9000000001 s and 0 ns" + allowed);
+  EXPECT_THROW(read_contents(binary(9'000'000'001), "file"), Error);
+  EXPECT_EQ(failure(std::string("\xFF\xFF")),
+            "file: no AutotuneResult, neither as text nor as binary");
+}
+
 TEST(verdict_file, related_kinds_are_refused_by_name) {
   FURLONG_NEEDS_SHARED("real/xla");
   std::size_t refused = 0;

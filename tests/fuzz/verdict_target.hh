@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "furlong/error.hh"
+#include "fuzz/demand.hh"
 #include "verdict/computation.hh"
 #include "verdict/device_line.hh"
 #include "verdict/lint.hh"
@@ -15,10 +15,6 @@
 #include "verdict/verdict_file.hh"
 
 namespace furlong::fuzz {
-
-inline void demand(bool condition) {
-  if (!condition) std::abort();
-}
 
 inline void demand_equal(const verdict::VerdictFile& a, const verdict::VerdictFile& b) {
   demand(a.size() == b.size() && a.version() == b.version());
