@@ -178,6 +178,17 @@ TEST_F(RehashTest, ASharedHeaderThatMovesIsFollowedThroughIncludes) {
   EXPECT_EQ(plan.lines.size(), 2u) << "common: both families hash it";
 }
 
+TEST_F(RehashTest, AnAngledIncludeNeverReachesTheFolderOfItsFile) {
+  // Beside the includer at the base, not beside it now; <api.hh> is include/api.hh both times.
+  repository_.write("src/blas/potrf/api.hh", body("other"));
+  const std::string base = commit_and_measure();
+  move_lanes();
+  repository_.commit();
+  const auto plan = moved(base);
+  EXPECT_TRUE(plan.refused.empty()) << plan.refused.front().reason;
+  EXPECT_EQ(plan.lines.size(), 1u);
+}
+
 TEST_F(RehashTest, TheSpecItselfMayMove) {
   const std::string base = commit_and_measure();
   move_lanes();
@@ -342,6 +353,56 @@ TEST_F(RehashTest, NormalizedRefusesWhatGitDoesNotShow) {
   measure(commit, v1("direct"), v1("lanes"));
   measure("00000000", *hashes().find("direct"), v1("lanes"), "20261201T000001-h-2");
   EXPECT_EQ(refusal(), "commit \"00000000\" of a run is not in the repository");
+}
+
+TEST_F(RehashTest, NormalizedAsksEveryCommit) {
+  const std::string commit = repository_.commit().substr(0, 8);
+  measure(commit, v1("direct"), v1("lanes"));
+  ASSERT_EQ(normalized_plan().lines.size(), 2u);
+  // It sorts behind the good one.
+  measure("ffffffff", v1("direct"), v1("lanes"), "20261201T000001-h-2");
+  const auto plan = normalized_plan();
+  EXPECT_TRUE(plan.lines.empty());
+  ASSERT_EQ(plan.refused.size(), 2u);
+  for (const auto& one : plan.refused) {
+    EXPECT_EQ(one.reason, "commit \"ffffffff\" of a run is not in the repository");
+  }
+}
+
+TEST_F(RehashTest, NormalizedRefusesAnotherSourceList) {
+  const std::string commit = repository_.commit().substr(0, 8);
+  measure(commit, v1("direct"), v1("lanes"));
+  const std::vector<std::string> lists = {
+      "    \"src/blas/potrf/lanes.cc\"\n",
+      "    \"src/blas/potrf/lanes.hh\" \"src/blas/potrf/lanes.cc\"\n",
+      "    \"src/blas/potrf/lanes.cc\" \"src/blas/potrf/lanes.hh\" \"include/api.hh\"\n"};
+  for (const std::string& list : lists) {
+    std::string spec = kSpec;
+    const auto begin = spec.find("    \"src/blas/potrf/lanes.cc");
+    spec.replace(begin, spec.find('\n', begin) + 1 - begin, list);
+    repository_.write("src/blas/potrf/spec.cc", spec);
+    repository_.commit();
+    const auto plan = normalized_plan();
+    ASSERT_EQ(plan.lines.size(), 1u) << list;
+    EXPECT_EQ(plan.lines[0].family, "direct");
+    ASSERT_EQ(plan.refused.size(), 1u) << list;
+    EXPECT_EQ(plan.refused[0].family, "lanes");
+    EXPECT_EQ(plan.refused[0].reason, "its source list at " + commit + " is not today's") << list;
+  }
+}
+
+TEST_F(RehashTest, NormalizedRefusesWhatAnEarlierLineReadsAsAnother) {
+  const std::string commit = repository_.commit().substr(0, 8);
+  measure(commit, v1("direct"), v1("lanes"));
+  ASSERT_EQ(normalized_plan().lines.size(), 2u);
+  text_ += testing::rehash_line(v1("lanes"));
+  const auto plan = normalized_plan();
+  ASSERT_EQ(plan.lines.size(), 1u);
+  EXPECT_EQ(plan.lines[0].family, "direct");
+  ASSERT_EQ(plan.refused.size(), 1u);
+  EXPECT_EQ(plan.refused[0].family, "lanes");
+  EXPECT_EQ(plan.refused[0].from, v1("lanes"));
+  EXPECT_EQ(plan.refused[0].reason, "an earlier rehash line reads it as b");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "furlong/cell_key.hh"
@@ -50,8 +51,9 @@ struct Tuned {
     text_ += to_line(run, "furlong") + "\n";
   }
   /// A record with the medians of a and b, and the hash of a.
-  void add_cell(const std::string& run_id, const std::string& dtype, Tier tier,
-                const std::string& key, double a, double b, const std::string& hash_of_a = "a1") {
+  static Cell cell_of(const std::string& run_id, const std::string& dtype, Tier tier,
+                      const std::string& key, double a, double b,
+                      const std::string& hash_of_a = "a1") {
     Cell cell;
     cell.run_id = run_id;
     cell.dtype = dtype;
@@ -71,7 +73,12 @@ struct Tuned {
     cell.outcomes = {outcome("a", hash_of_a, a), outcome("b", "b0", b)};
     if (a > 0) cell.ranked = {"a", "b"};
     if (a > b) cell.ranked = {"b", "a"};
-    text_ += to_line(cell) + "\n";
+    return cell;
+  }
+  void add(const Cell& cell) { text_ += to_line(cell) + "\n"; }
+  void add_cell(const std::string& run_id, const std::string& dtype, Tier tier,
+                const std::string& key, double a, double b, const std::string& hash_of_a = "a1") {
+    add(cell_of(run_id, dtype, tier, key, a, b, hash_of_a));
   }
 
   Ledger ledger() const { return Ledger::parse(text_, "op.dev.jsonl", {dtypes_}); }
@@ -132,6 +139,63 @@ TEST_F(SampleTest, CoversEveryStratumAndTheEndsOfEveryLogKey) {
   }
   EXPECT_EQ(draw(100).size(), 100u);
   EXPECT_EQ(draw(1000).size(), 120u) << "no more than there are";
+}
+
+TEST_F(SampleTest, OfManyCellsTheStrataAndThenEvenlySpreadOnes) {
+  // 2 strata of 40 n x 10 batch, in no order.
+  text_.clear();
+  add_run("r", "float", Tier::kDeep);
+  for (int i = 0; i < 800; ++i) {
+    const int cell = i * 37 % 800;
+    add_cell("r", "float", Tier::kDeep,
+             key_text(cell % 2 == 0 ? "U" : "L", cell / 2 % 40 + 1, cell / 80 + 1), 1, 2);
+  }
+  std::vector<std::string> all;
+  for (const char* uplo : {"L", "U"}) {
+    for (int n = 1; n <= 40; ++n) {
+      for (int batch = 1; batch <= 10; ++batch) all.push_back(key_text(uplo, n, batch));
+    }
+  }
+  const auto keys = [&](std::size_t cells) {
+    std::vector<std::string> drawn;
+    for (const SampleCell& cell : draw(cells)) drawn.push_back(cell.key);
+    return drawn;
+  };
+  ASSERT_EQ(keys(1000), all) << "in the order of their keys, numbers as numbers";
+
+  // The min, median and max of n at a middle batch, and of batch at a middle n; no more.
+  std::vector<std::string> strata;
+  for (const char* uplo : {"L", "U"}) {
+    for (const auto& [n, batch] :
+         std::vector<std::pair<int, int>>{{1, 6}, {20, 6}, {21, 1}, {21, 5}, {21, 10}, {40, 6}}) {
+      strata.push_back(key_text(uplo, n, batch));
+    }
+  }
+  EXPECT_EQ(keys(1), strata);
+  EXPECT_EQ(keys(12), strata);
+
+  const auto drawn = keys(64);
+  ASSERT_EQ(drawn.size(), 64u);
+  const std::set<std::string> sample(drawn.begin(), drawn.end());
+  for (const std::string& key : strata) EXPECT_TRUE(sample.contains(key)) << key;
+  // 52 of the other 788: one in the middle of each of 52 equal parts.
+  const std::set<std::string> in_strata(strata.begin(), strata.end());
+  std::vector<int> gaps;
+  int gap = 0;
+  for (const std::string& key : all) {
+    if (in_strata.contains(key)) continue;
+    if (sample.contains(key)) {
+      gaps.push_back(gap);
+      gap = 0;
+    }
+    ++gap;
+  }
+  ASSERT_EQ(gaps.size(), 52u);
+  EXPECT_EQ(gaps[0], 7);
+  EXPECT_EQ(gap, 8) << "behind the last one, that one included";
+  for (std::size_t i = 1; i < gaps.size(); ++i) {
+    EXPECT_TRUE(gaps[i] == 15 || gaps[i] == 16) << gaps[i] << " at " << i;
+  }
 }
 
 TEST_F(SampleTest, StrataComeBeforeTheNumberAsked) {
@@ -265,6 +329,9 @@ TEST_F(SampleTest, RefusesWhatIsNoSample) {
               return cell.key.ends_with("batch=1") || cell.key.ends_with("batch=4096");
             })),
             "batch goes from 8 to 512; old records go from 1 to 4096\n");
+  EXPECT_EQ(refusal(without(
+                [](const SampleCell& cell) { return cell.key.find("n=1,") != std::string::npos; })),
+            "n goes from 2 to 32; old records go from 1 to 32\n");
 }
 
 TEST_F(SampleTest, RefusesOtherKernelsOtherTiersAndUnknownRuns) {
@@ -284,6 +351,130 @@ TEST_F(SampleTest, RefusesOtherKernelsOtherTiersAndUnknownRuns) {
                 " was measured with other kernels than today's: the winner's family a changed: "
                 "hash a7, now a1");
   EXPECT_THROW(judge({"c"}), Error);
+}
+
+TEST_F(SampleTest, RefusesAnEditOfAFamilyThatDidNotWin) {
+  for (const std::string dtype : {"float", "double"}) add_run(kSample, dtype, Tier::kCustom);
+  for (const auto& cell : draw()) {
+    add_cell(kSample, dtypes_.names()[static_cast<std::size_t>(cell.dtype)], Tier::kCustom,
+             cell.key, 3, 2, "a7");
+  }
+  const auto verdict = judge();
+  EXPECT_TRUE(verdict.lines.empty());
+  ASSERT_EQ(verdict.refused.size(), 1u);
+  EXPECT_EQ(verdict.refused[0], std::string("run ") + kSample +
+                                    " was measured with other kernels than today's: family a "
+                                    "changed: hash a7, now a1");
+}
+
+TEST_F(SampleTest, ASampleOfEveryCellIsOneToo) {
+  measure(same, draw(1000));
+  const auto verdict = judge();
+  EXPECT_TRUE(verdict.refused.empty()) << verdict.refused.front();
+  ASSERT_EQ(verdict.lines.size(), 1u) << "what is of tier custom takes no record's place";
+  EXPECT_EQ(verdict.lines[0].why, "120 cells agree, 0 re-measured at deep");
+}
+
+TEST_F(SampleTest, CellsMeasuredAnewMakeNothingStale) {
+  for (const std::string dtype : {"float", "double"}) {
+    add_run("20261202T000000-h-2", dtype, Tier::kCoarse);
+  }
+  for (const auto& cell : draw(1000)) {
+    add_cell("20261202T000000-h-2", dtypes_.names()[static_cast<std::size_t>(cell.dtype)],
+             Tier::kCoarse, cell.key, 1, 2);
+  }
+  measure(same, {{0, key_text("L", 1, 1)}});
+  const auto verdict = judge();
+  EXPECT_TRUE(verdict.lines.empty());
+  EXPECT_TRUE(verdict.refused.empty()) << "nothing to prove";
+}
+
+TEST_F(SampleTest, TheOldRecordIsOfTheBestTierThenTheLaterOne) {
+  const std::string run = "20261201T000000-h-1";
+  const std::string of_first_line = key_text("L", 1, 1);
+  const std::string of_last_line = key_text("L", 1, 8);
+  const std::string twice = key_text("U", 32, 4096);
+  const std::string recorded = text_;
+  text_.clear();
+  add_run(run, "float", Tier::kDeep, "2026-12-01");
+  // b wins here, a in the deep records: those are what counts, before and behind.
+  add_cell(run, "float", Tier::kCoarse, of_last_line, 3, 2, "a0");
+  text_ += recorded;
+  add_cell(run, "float", Tier::kCoarse, of_first_line, 3, 2, "a0");
+  // Deep twice, and b wins in the later one.
+  add_cell(run, "float", Tier::kDeep, twice, 3, 2, "a0");
+  const auto cells = draw(1000);
+  ASSERT_EQ(cells.size(), 120u);
+  for (const std::string dtype : {"float", "double"}) add_run(kSample, dtype, Tier::kCustom);
+  for (const SampleCell& cell : cells) {
+    const bool b_wins = cell.dtype == 0 && cell.key == twice;
+    add_cell(kSample, dtypes_.names()[static_cast<std::size_t>(cell.dtype)], Tier::kCustom,
+             cell.key, b_wins ? 3 : 1, 2);
+  }
+  const auto verdict = judge();
+  EXPECT_TRUE(verdict.refused.empty()) << verdict.refused.front();
+  EXPECT_EQ(verdict.agree, 120);
+  for (const SampleCell& cell : verdict.unsettled) ADD_FAILURE() << cell.dtype << " " << cell.key;
+}
+
+TEST_F(SampleTest, TheHashOfWhatWasSkippedSaysNothing) {
+  const std::string run = "20261201T000000-h-1";
+  const auto skipped = [](Outcome& outcome, const std::string& hash) {
+    Outcome none;
+    none.candidate = outcome.candidate;
+    none.hash = hash;
+    none.status = Status::kSkipped;
+    none.reason = "refused: too big";
+    outcome = none;
+  };
+  // The last old record: b could not run, under another hash than b's of today.
+  auto without_b = cell_of(run, "float", Tier::kDeep, key_text("L", 64, 1), 1, 2, "a0");
+  skipped(without_b.outcomes[1], "b7");
+  without_b.ranked = {"a"};
+  add(without_b);
+  // And one where a could not run, under today's hash: as old as all others.
+  auto without_a = cell_of(run, "float", Tier::kDeep, key_text("U", 64, 1), 1, 2);
+  skipped(without_a.outcomes[0], "a1");
+  without_a.ranked = {"b"};
+  add(without_a);
+  const auto cells = draw(1000);
+  EXPECT_EQ(cells.size(), 122u);
+  measure([](const std::string& key) { return key.starts_with("uplo=U,n=64") ? 3.0 : 1.0; }, cells);
+  const auto verdict = judge();
+  EXPECT_TRUE(verdict.refused.empty()) << verdict.refused.front();
+  EXPECT_EQ(verdict.agree, 122);
+  ASSERT_EQ(verdict.lines.size(), 1u);
+  EXPECT_EQ(verdict.lines[0].family, "a");
+  EXPECT_EQ(verdict.lines[0].from, "a0");
+}
+
+TEST_F(SampleTest, OnlyRecordsThatNewKernelsMadeStaleSayWhichHashesWereBefore) {
+  const std::string run = "20261201T000000-h-1";
+  const auto odd = [&](const std::string& dtype, const std::string& key) {
+    return cell_of(run, dtype, Tier::kDeep, key, 1, 2, "a9");
+  };
+  const auto cells = draw();
+  const auto from_with = [&](const Cell& cell) {
+    Tuned copy;
+    copy.add_run(cell.run_id, "cfloat", Tier::kDeep, "2026-12-01");
+    copy.add(cell);
+    copy.measure(same, cells);
+    const auto verdict = copy.judge();
+    return verdict.lines.size() == 1 ? verdict.lines[0].from : "no line";
+  };
+  EXPECT_EQ(from_with(odd("float", key_text("L", 3, 3))), "no line")
+      << "nothing else is wrong with it: the hash before is a9, which no other record has";
+  auto removed = odd("float", key_text("L", 3, 3));
+  removed.outcomes.push_back(removed.outcomes[0]);
+  removed.outcomes.back().candidate = "c";
+  removed.ranked = {"c", "a", "b"};
+  EXPECT_EQ(from_with(removed), "a0") << "the winner is no candidate now";
+  auto outside = odd("float", key_text("L", 3, 3));
+  outside.outcomes.pop_back();
+  outside.ranked = {"b", "a"};
+  EXPECT_EQ(from_with(outside), "a0") << "the winner has no outcome";
+  EXPECT_EQ(from_with(odd("float", key_text("L", 3, 3) + ",side=R")), "a0") << "of other axes";
+  EXPECT_EQ(from_with(odd("cfloat", "uplo=L,n=3")), "a0") << "a key is missing";
 }
 
 TEST_F(SampleTest, OnlyTheFamiliesAskedFor) {
