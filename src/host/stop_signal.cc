@@ -11,7 +11,6 @@ std::atomic<int> signals_seen{0};
 static_assert(std::atomic<int>::is_always_lock_free);
 struct sigaction previous_int;
 struct sigaction previous_term;
-struct sigaction previous_pipe;
 
 extern "C" void on_stop_signal(int number) {
   if (signals_seen.fetch_add(1) == 0) return;
@@ -30,13 +29,12 @@ StopSignal::StopSignal() {
   sigaction(SIGINT, &action, &previous_int);
   sigaction(SIGTERM, &action, &previous_term);
   action.sa_handler = SIG_IGN;
-  sigaction(SIGPIPE, &action, &previous_pipe);
+  sigaction(SIGPIPE, &action, nullptr);
 }
 
 StopSignal::~StopSignal() {
   sigaction(SIGINT, &previous_int, nullptr);
   sigaction(SIGTERM, &previous_term, nullptr);
-  sigaction(SIGPIPE, &previous_pipe, nullptr);
 }
 
 bool StopSignal::requested() {

@@ -4,8 +4,8 @@
 namespace furlong::host {
 
 /// While it lives, SIGINT and SIGTERM set a flag instead of ending the process; a second one ends
-/// it at once. A reader of what is printed that went away is an error of the write (EPIPE), not the
-/// end. One at a time per process.
+/// it at once. From its start on, a reader that went away is an error of the write (EPIPE), not the
+/// end of the process. One at a time per process.
 class StopSignal {
  public:
   StopSignal();
