@@ -32,6 +32,12 @@ TEST(Audit, ComparesTheWinnerInBothProcesses) {
   EXPECT_EQ(verdict(cell({{"a", 1.11}, {"b", 2.0}, {"c", 3.0}})), "mismatch:slower");
   EXPECT_EQ(verdict(cell({{"a", 1.5}, {"b", 3.0}, {"c", 4.5}})), "inconclusive");
   EXPECT_EQ(verdict(cell({{"a", 1.0}, {"b", 2.0}, {"c", 0}})), "mismatch:candidates");
+  // The winner is none of the others that say whether everything is slower.
+  const auto two = cell({{"a", 1.0}, {"b", 2.0}});
+  const auto slower = cell({{"a", 1.5}, {"b", 2.0}});
+  EXPECT_EQ(compare_fresh(two, &slower).verdict, "mismatch:slower");
+  EXPECT_EQ(compare_fresh(two, &slower).warm_ms, 1.0);
+  EXPECT_EQ(compare_fresh(two, &slower).fresh_ms, 1.5);
   EXPECT_EQ(compare_fresh(warm, nullptr).verdict, "inconclusive");
   EXPECT_EQ(compare_fresh(cell({}), &warm).verdict, "inconclusive");
   const auto audit = compare_fresh(warm, &warm);

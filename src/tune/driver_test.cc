@@ -4,10 +4,14 @@
 
 #include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "furlong/error.hh"
 #include "host/files.hh"
+#include "ledger/kernel_hash.hh"
 #include "ledger/ledger.hh"
+#include "support/git_repository.hh"
 #include "support/simulated_worker.hh"
 #include "support/temporary.hh"
 #include "tune/replay.hh"
@@ -17,6 +21,17 @@ namespace {
 
 using testing::Fault;
 using testing::SimulatedWorker;
+
+/// What the call throws; empty when it throws nothing.
+template <class Call>
+std::string error_of(const Call& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
 
 /// A tune run of the op `fault` with nothing real in it but the ledger file.
 class DriverTest : public ::testing::Test, public TuneObserver {
@@ -95,6 +110,66 @@ TEST_F(DriverTest, RecordsEveryCellOnce) {
   EXPECT_EQ(run().measured, 0);
   EXPECT_EQ(run_tune(request_, project_, clock_, machine_, *this).plan.counts[0].skips,
             (std::map<std::string, int>{{"skip:current", 12}}));
+}
+
+TEST_F(DriverTest, APartlyStaleCellRacesWhatChangedAndKeepsTheRest) {
+  shared_.world.candidates = {{"kept", 90e-6},
+                              {"winner", 30e-6},
+                              {"second", 40e-6},
+                              {"bad", 1e-6, Fault::kNan},
+                              {"edited", 60e-6}};
+  shared_.spec = testing::fault_spec(shared_.world);
+  request_.tier = Tier::kDeep;
+  ASSERT_EQ(run().measured, 12);
+
+  shared_.spec.hashes.families.back().second = "0ddba115";
+  shared_.world.candidates[4].cost_s = 20e-6;
+  // Were they raced again, kept would win and bad be right.
+  shared_.world.candidates[0].cost_s = 1e-6;
+  shared_.world.candidates[3] = {"bad", 80e-6};
+  request_.tier = Tier::kCoarse;
+  const auto plan = make_plan(request_, project_);
+  EXPECT_EQ(plan.measure, 12);
+  EXPECT_TRUE(plan.counts[0].skips.empty());
+  const auto summary = run();
+  EXPECT_EQ(summary.measured, 12);
+  EXPECT_EQ(summary.winners, (std::map<std::string, int>{{"edited", 12}}));
+  EXPECT_EQ(shared_.world.calls[0], 0);
+  EXPECT_EQ(shared_.world.calls[3], 0);
+  EXPECT_GT(shared_.world.calls[1], 0) << "the stored winner races too";
+  EXPECT_GT(shared_.world.calls[2], 0) << "and the runner-up";
+
+  const auto read = ledger();
+  ASSERT_EQ(read.cells().size(), 24u);
+  for (std::size_t i = 0; i < 12; ++i) {
+    const auto& before = read.cells()[i];
+    const auto& after = read.cells()[12 + i];
+    ASSERT_EQ(read.text(after.key), read.text(before.key));
+    EXPECT_EQ(after.tier, Tier::kDeep) << "the stored record's";
+    EXPECT_NE(after.run, before.run);
+    std::vector<std::string> ranked;
+    for (const auto name : read.ranked(after)) ranked.emplace_back(read.text(name));
+    EXPECT_EQ(ranked, (std::vector<std::string>{"edited", "winner", "second", "kept"}));
+    const auto old = read.outcomes(before);
+    const auto merged = read.outcomes(after);
+    ASSERT_EQ(merged.size(), 5u);
+    for (std::size_t c = 0; c < 5; ++c) EXPECT_EQ(merged[c].candidate, old[c].candidate);
+    for (const std::size_t c : {0u, 3u}) {
+      EXPECT_EQ(merged[c].hash, old[c].hash);
+      EXPECT_EQ(merged[c].status, old[c].status);
+      EXPECT_EQ(merged[c].reason, old[c].reason);
+      EXPECT_EQ(merged[c].repetitions, old[c].repetitions);
+      EXPECT_EQ(merged[c].calls, old[c].calls);
+    }
+    EXPECT_EQ(merged[0].status, ledger::Status::kEliminated);
+    EXPECT_EQ(merged[0].median_ms, old[0].median_ms);
+    EXPECT_EQ(merged[0].min_ms, old[0].min_ms);
+    EXPECT_EQ(merged[0].max_ms, old[0].max_ms);
+    EXPECT_EQ(merged[3].status, ledger::Status::kBad);
+    EXPECT_EQ(read.text(merged[4].hash), "0ddba115");
+    EXPECT_NEAR(merged[4].median_ms, 20e-3, 1e-9);
+  }
+  EXPECT_EQ(run().measured, 0) << "the merged records are current";
 }
 
 TEST_F(DriverTest, TheLatticeOfEveryDtypeComesBeforeRefinement) {
@@ -183,6 +258,26 @@ TEST_F(DriverTest, AMachineThatStaysBusyEndsTheRun) {
   EXPECT_GT(waits_, 100);
   request_.guard = false;
   EXPECT_EQ(run().measured, 12);
+}
+
+TEST_F(DriverTest, TheTimeOfTheWorkersIsNoStrangers) {
+  core_.tick_s = 0;
+  double strangers = 0;
+  shared_.world.spend = [&](double seconds) {
+    shared_.now += seconds;
+    core_.busy_s += (1 + strangers) * seconds;
+  };
+  const auto alone = run();
+  EXPECT_EQ(alone.measured, 12);
+  EXPECT_EQ(alone.discards, 0);
+  // As much of the core's time, and a tenth more.
+  strangers = 0.1;
+  request_.dtypes = {{"double"}};
+  request_.guard_wait_s = 5;
+  const auto together = run();
+  EXPECT_EQ(together.measured, 0);
+  EXPECT_GT(together.discards, 0);
+  EXPECT_TRUE(together.stopped);
 }
 
 TEST_F(DriverTest, AMismatchInAFreshProcessMeansOneProcessACell) {
@@ -299,6 +394,86 @@ TEST_F(DriverTest, OneTunerADevice) {
       host::FileLock::try_lock(request_.lock_dir / ("furlong-" + this_cpu().text + ".lock"));
   ASSERT_TRUE(lock);
   EXPECT_THROW(run(), Error);
+}
+
+/// The same, with the sources of a, b and bad in a git repository.
+class DriverInGitTest : public DriverTest {
+ protected:
+  DriverInGitTest() {
+    repository_.write("furlong.toml", "specs = \"src/{op}.cc\"\n");
+    repository_.write("src/fault.cc",
+                      "// kernel-sources-begin\n"
+                      "// family: a\n    \"src/a.cc\"\n"
+                      "// family: b\n    \"src/b.cc\"\n"
+                      "// family: bad\n    \"src/bad.cc\"\n"
+                      "// kernel-sources-end\n");
+    repository_.write("src/a.cc", "int a();\n");
+    repository_.write("src/b.cc", "int b();\n");
+    repository_.write("src/bad.cc", "int bad();\n");
+    repository_.write("notes.txt", "notes\n");
+    repository_.write("tuned/fault.txt", "a table\n");
+    commit_ = repository_.commit().substr(0, 8);
+    project_ = ledger::Project::load(repository_.folder());
+    shared_.spec.hashes = hashes();
+  }
+  KernelHashes hashes() const {
+    return ledger::hashes_of_sources(project_.root, project_.spec_file("fault"))({"a", "b", "bad"});
+  }
+
+  testing::GitRepository repository_{folder_.path() / "project"};
+  std::string commit_;
+};
+
+TEST_F(DriverInGitTest, ATreeWithUncommittedChangesIsRefused) {
+  repository_.write("untracked.txt", "x");
+  repository_.write("notes.txt", "other notes\n");
+  const auto error = error_of([&] { run(); });
+  EXPECT_TRUE(
+      error.starts_with(project_.root.string() + ": tracked files have uncommitted changes"))
+      << error;
+  EXPECT_FALSE(std::filesystem::exists(file()));
+  EXPECT_EQ(shared_.started, 0);
+
+  request_.allow_dirty = true;
+  EXPECT_EQ(run().measured, 12);
+  EXPECT_EQ(lines_of("\"" + commit_ + "-dirty\""), 1);
+  EXPECT_TRUE(ledger().runs().empty()) << "no reader takes them";
+
+  request_.allow_dirty = false;
+  repository_.write("notes.txt", "notes\n");
+  EXPECT_EQ(run().measured, 12) << "what is untracked does not matter";
+  ASSERT_EQ(ledger().runs().size(), 1u);
+  EXPECT_EQ(ledger().runs()[0].run.commit, commit_);
+}
+
+TEST_F(DriverInGitTest, LedgersAndTablesMayDifferFromTheCommit) {
+  ASSERT_EQ(run().measured, 12);
+  repository_.commit();
+  repository_.write("tuned/fault.txt", "another table\n");
+  request_.named = named("fault float n=4,batch=16\n");
+  request_.only_named = true;
+  EXPECT_EQ(run().measured, 1);
+  EXPECT_EQ(run().measured, 1) << "with a ledger that the run before appended to";
+}
+
+TEST_F(DriverInGitTest, AnOlderProgramIsToBeRebuiltFirst) {
+  const std::string built = *hashes().find("b");
+  repository_.write("src/b.cc", "int b();\nint more();\n");
+  repository_.commit();
+  request_.allow_dirty = true;
+  const std::string expected = project_.spec_file("fault").string() +
+                               ": this program was built from other sources of family b (" + built +
+                               ") than the tree holds now (" + *hashes().find("b") +
+                               "); rebuild first";
+  EXPECT_EQ(error_of([&] { run(); }), expected);
+  EXPECT_EQ(error_of([&] { make_plan(request_, project_); }), expected);
+  EXPECT_FALSE(std::filesystem::exists(file()));
+
+  repository_.write("src/b.cc", "// the same\nint b();\n");
+  EXPECT_EQ(make_plan(request_, project_).measure, 12) << "as the hash sees it";
+  std::erase_if(shared_.spec.hashes.families, [](const auto& one) { return one.first == "a"; });
+  EXPECT_NE(error_of([&] { make_plan(request_, project_); }).find("of family a (none)"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -57,6 +57,16 @@ class SimulatedWorker : public Worker {
 
   WorkerAnswer run(const WorkRequest& sent, std::chrono::milliseconds,
                    const OnEliminated&) override {
+    const double began = shared_.now;
+    auto answer = answer_to(sent);
+    cpu_s_ += shared_.now - began;
+    return answer;
+  }
+  /// The time that its candidates spent.
+  double cpu_seconds() const override { return cpu_s_; }
+
+ private:
+  WorkerAnswer answer_to(const WorkRequest& sent) {
     const WorkRequest request = tune::parse_request(tune::to_line(sent));
     shared_.died = Fault::kNone;
     race::Runner runner(shared_.spec, request.dtype, [this] { return shared_.now; },
@@ -75,10 +85,9 @@ class SimulatedWorker : public Worker {
     auto line = tune::parse_worker_line(tune::to_line(WorkerLine{{}, result, {}}));
     return {WorkerAnswer::End::kDone, std::move(*line.result), {}};
   }
-  double cpu_seconds() const override { return 1; }
 
- private:
   Shared& shared_;
+  double cpu_s_ = 0;
 };
 
 }  // namespace furlong::testing
