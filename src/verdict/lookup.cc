@@ -64,40 +64,57 @@ std::string shown(const std::optional<std::string>& value) {
 LookUp::LookUp(std::vector<Verdict> verdicts) : verdicts_(std::move(verdicts)) {
   slots_.resize(std::bit_ceil(2 * verdicts_.size() + 1));
   for (std::size_t i = 0; i < verdicts_.size(); ++i) {
-    const auto hash = hash_key(verdicts_[i].device(), verdicts_[i].computation());
+    const std::string_view device = verdicts_[i].device();
+    const std::string_view computation = verdicts_[i].computation();
+    const auto version = verdicts_[i].entry_version();
+    const Entry entry{static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(device.size()),
+                      static_cast<std::uint32_t>(computation.size()), version.value_or(0),
+                      version.has_value()};
+    const auto hash = hash_key(device, computation);
     auto at = hash & (slots_.size() - 1);
-    while (slots_[at].index != 0) at = (at + 1) & (slots_.size() - 1);
-    slots_[at] = {hash, static_cast<std::uint32_t>(i + 1)};
+    while (slots_[at].entry != 0) at = (at + 1) & (slots_.size() - 1);
+    slots_[at] = {hash, entries_.size() + 1};
+    char header[sizeof entry];
+    std::memcpy(header, &entry, sizeof entry);
+    entries_.append(header, sizeof entry).append(device).append(computation);
   }
+}
+
+template <class Wanted>
+std::int64_t LookUp::find_entry(std::string_view device, std::string_view computation,
+                                const Wanted& wanted) const {
+  const auto hash = hash_key(device, computation);
+  for (auto at = hash & (slots_.size() - 1); slots_[at].entry != 0;
+       at = (at + 1) & (slots_.size() - 1)) {
+    if (slots_[at].hash != hash) continue;
+    const char* bytes = entries_.data() + (slots_[at].entry - 1);
+    Entry entry;
+    std::memcpy(&entry, bytes, sizeof entry);
+    bytes += sizeof entry;
+    if (std::string_view(bytes, entry.device_size) == device &&
+        std::string_view(bytes + entry.device_size, entry.computation_size) == computation &&
+        wanted(entry)) {
+      return entry.index;
+    }
+  }
+  return -1;
 }
 
 const Verdict* LookUp::find(std::string_view device, std::string_view computation,
                             std::optional<std::int32_t> version) const {
-  const auto hash = hash_key(device, computation);
-  for (auto at = hash & (slots_.size() - 1); slots_[at].index != 0;
-       at = (at + 1) & (slots_.size() - 1)) {
-    if (slots_[at].hash != hash) continue;
-    const auto& verdict = verdicts_[slots_[at].index - 1];
-    if (verdict.device() == device && verdict.computation() == computation &&
-        verdict.entry_version() == version) {
-      return &verdict;
-    }
-  }
-  return nullptr;
+  const auto found = find_entry(device, computation, [&](const Entry& entry) {
+    return entry.has_version == version.has_value() && entry.version == version.value_or(0);
+  });
+  return found < 0 ? nullptr : &verdicts_[static_cast<std::size_t>(found)];
 }
 
 std::vector<const Verdict*> LookUp::find_any_version(std::string_view device,
                                                      std::string_view computation) const {
   std::vector<const Verdict*> found;
-  const auto hash = hash_key(device, computation);
-  for (auto at = hash & (slots_.size() - 1); slots_[at].index != 0;
-       at = (at + 1) & (slots_.size() - 1)) {
-    if (slots_[at].hash != hash) continue;
-    const auto& verdict = verdicts_[slots_[at].index - 1];
-    if (verdict.device() == device && verdict.computation() == computation) {
-      found.push_back(&verdict);
-    }
-  }
+  find_entry(device, computation, [&](const Entry& entry) {
+    found.push_back(&verdicts_[entry.index]);
+    return false;
+  });
   std::sort(found.begin(), found.end());
   return found;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,9 +37,25 @@ class LookUp {
  private:
   struct Slot {
     std::uint64_t hash = 0;
-    std::uint32_t index = 0;  ///< from 1; 0 is free
+    std::uint64_t entry = 0;  ///< where it begins in entries_, from 1; 0 is free
   };
+  /// Followed by the bytes of the device line and of the computation.
+  struct Entry {
+    std::uint32_t index = 0;  ///< of the verdict
+    std::uint32_t device_size = 0;
+    std::uint32_t computation_size = 0;
+    std::int32_t version = 0;
+    bool has_version = false;
+  };
+  /// The first entry of this device and computation that `wanted` takes; -1 when there is none.
+  template <class Wanted>
+  std::int64_t find_entry(std::string_view device, std::string_view computation,
+                          const Wanted& wanted) const;
+
   std::vector<Verdict> verdicts_;
+  /// All keys once more, one after the other: a look-up touches its slot and its entry, where the
+  /// verdicts themselves would be four places far apart.
+  std::string entries_;
   /// Open addressing, a power of two, at most half full; by device and computation, so that entry
   /// versions of one key follow each other.
   std::vector<Slot> slots_;
