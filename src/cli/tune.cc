@@ -81,15 +81,6 @@ std::int64_t worker_memory_bytes(const std::optional<double>& gib) {
   return static_cast<std::int64_t>(std::clamp(*gib * kGib, 1.0, 0x1p62));
 }
 
-/// An empty text is no value of any option: it must not pass for a default.
-void refuse_empty_values(CLI::App& app) {
-  for (CLI::Option* option : app.get_options()) {
-    option->check([](const std::string& text) {
-      return std::string(text.empty() ? "is empty; give a value, or leave it out" : "");
-    });
-  }
-}
-
 tune::TuneRequest make_request(const Context& context, const Options& options) {
   if (options.device != "cpu" && options.device != this_cpu().text) {
     throw UsageError(
@@ -396,7 +387,7 @@ void add_tune(CLI::App& root, Context& context) {
       ->type_name("DIR");
   add_project_option(*app, options->project);
   app->add_flag("--json", options->json, "Print JSON");
-  refuse_empty_values(*app);
+  for (CLI::Option* option : app->get_options()) option->check(not_empty);
   context.actions[app] = [options, &context] { return run(context, *options); };
 }
 
