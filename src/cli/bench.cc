@@ -11,6 +11,7 @@
 #include "furlong/device_key.hh"
 #include "host/affinity.hh"
 #include "host/clock.hh"
+#include "host/core_probe.hh"
 #include "host/json.hh"
 #include "race/compare.hh"
 #include "report/text_table.hh"
@@ -89,8 +90,10 @@ Row measure(const OpSpec& op, int dtype, const CellKey& key, const Options& opti
   const auto problem = op.make_problem(row.dtype, key, {});
   row.failure = verify(*problem, contenders, names);
   if (!row.failure.empty()) return row;
-  const auto timed =
-      race::compare(*problem, contenders, {.rounds = options.rounds}, host::system_clock());
+  race::CompareOptions how;
+  how.rounds = options.rounds;
+  how.core_probe = [] { return host::core_probe_s(host::system_clock()); };
+  const auto timed = race::compare(*problem, contenders, how, host::system_clock());
   row.auto_ms = timed.front().median_ms;
   for (const auto& contender : timed) {
     if (contender.candidate == Problem::kAuto) continue;
@@ -248,10 +251,11 @@ int run(const Context& context, const Options& options) {
 void add_bench(CLI::App& root, Context& context) {
   auto* app = root.add_subcommand("bench", "Time automatic selection against the candidates");
   app->footer(
-      "Every contender is verified, then runs once a round in shuffled order; ratios are medians "
-      "of\n"
-      "paired rounds. The best candidate is named on one half of the rounds and judged on the "
-      "other.\n"
+      "Every contender is verified, then runs once a round in shuffled order, at moments when "
+      "nobody\n"
+      "else works on the core; ratios are medians of paired rounds. The best candidate is named on "
+      "one\n"
+      "half of the rounds and judged on the other.\n"
       "Example: furlong bench potrf --dtype float --grid n=4:8:16 --grid batch=8192");
   auto options = std::make_shared<Options>();
   app->add_option("op", options->op, "Op")->required();

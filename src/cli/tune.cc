@@ -151,13 +151,15 @@ tune::TuneRequest make_request(const Context& context, const Options& options) {
 }
 
 /// This program again as the worker, on the core that is measured on.
-tune::Machine this_machine(const std::optional<double>& worker_memory_gib) {
+tune::Machine this_machine(const std::optional<double>& worker_memory_gib, bool guard) {
   const int core = host::last_usable_core();
   tune::Machine machine;
   const std::int64_t memory = worker_memory_bytes(worker_memory_gib);
-  machine.start_worker =
-      tune::process_workers({"/proc/self/exe", std::string(kWorkerCommand), "--core",
-                             std::to_string(core), "--memory-bytes", std::to_string(memory)});
+  std::vector<std::string> command = {"/proc/self/exe", std::string(kWorkerCommand),
+                                      "--core",         std::to_string(core),
+                                      "--memory-bytes", std::to_string(memory)};
+  if (guard) command.push_back("--watch-core");
+  machine.start_worker = tune::process_workers(std::move(command));
   machine.meter.core = [core] { return host::core_times(core); };
   machine.meter.own_seconds = [] { return host::process_seconds(0).value_or(0); };
   machine.meter.now = [] {
@@ -224,6 +226,11 @@ std::string summary_text(const tune::TuneSummary& summary) {
   if (summary.discards > 0) {
     text += fmt::format("{} measurements discarded, the machine was busy\n", summary.discards);
   }
+  if (summary.repeated > 0 || summary.disturbed > 0) {
+    text += fmt::format(
+        "{} repetitions timed again and {} counted though somebody else worked on the core\n",
+        summary.repeated, summary.disturbed);
+  }
   if (summary.restarts > 0) text += fmt::format("{} workers lost\n", summary.restarts);
   if (!summary.audits.empty()) {
     text += "fresh audits:";
@@ -257,6 +264,8 @@ nlohmann::ordered_json summary_json(const tune::TuneSummary& summary) {
           {"unusable", summary.unusable},
           {"audits", summary.audits},
           {"discards", summary.discards},
+          {"repeated", summary.repeated},
+          {"disturbed", summary.disturbed},
           {"worker_restarts", summary.restarts},
           {"stopped", summary.stopped},
           {"stop_reason", summary.stop_reason},
@@ -306,8 +315,9 @@ int run(const Context& context, const Options& options) {
       unprinted = error;
     }
   };
-  const auto summary = tune::run_tune(request, project, host::system_clock(),
-                                      this_machine(options.worker_memory_gib), reporter);
+  const auto summary =
+      tune::run_tune(request, project, host::system_clock(),
+                     this_machine(options.worker_memory_gib, !options.no_guard), reporter);
   reporter.done(summary_json(summary));
   if (unprinted) throw *unprinted;
   if (options.json) {

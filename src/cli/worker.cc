@@ -11,13 +11,15 @@ void add_worker(CLI::App& root, Context& context) {
   app->group("");
   struct Options {
     int core = -1;
+    bool watch = false;
     std::int64_t memory_bytes = 0;
   };
   auto options = std::make_shared<Options>();
   app->add_option("--core", options->core, "Core to pin to");
+  app->add_flag("--watch-core", options->watch, "Time while nobody else works on the core");
   app->add_option("--memory-bytes", options->memory_bytes, "Memory that it may take");
   context.actions[app] = [options, &context] {
-    return tune::serve_worker(context.ops, options->core, options->memory_bytes,
+    return tune::serve_worker(context.ops, options->core, options->watch, options->memory_bytes,
                               host::system_clock());
   };
 }

@@ -10,6 +10,7 @@
 
 #include "furlong/error.hh"
 #include "host/clock.hh"
+#include "host/core_probe.hh"
 #include "host/crc32.hh"
 #include "host/files.hh"
 #include "host/process.hh"
@@ -52,6 +53,12 @@ TEST(Clock, FakeMovesOnlyWhenTold) {
   clock.advance(std::chrono::hours(24));
   EXPECT_EQ(utc_date(clock.now()), "2027-01-01");
   EXPECT_EQ(clock.steady(), std::chrono::hours(24));
+}
+
+TEST(CoreProbe, TakesTime) {
+  // Thousands of steps that depend on one another: no core does them within a microsecond's tenth.
+  EXPECT_GT(core_probe_s(system_clock()), 1e-7);
+  EXPECT_EQ(core_probe_s(FakeClock({})), 0);
 }
 
 TEST(Files, WholeReadsAndAtomicWrites) {

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <random>
 
+#include "race/interval_timer.hh"
 #include "race/race.hh"
 
 namespace furlong::race {
@@ -14,36 +15,28 @@ namespace {
 
 constexpr std::int64_t kRingBytes = std::int64_t{64} << 20;
 
-struct Ring {
-  Problem& problem;
-  int copies = 0;
-
-  void grow(int wanted) {
-    if (wanted <= copies) return;
-    problem.resize_ring(wanted);
-    copies = wanted;
-  }
+struct Repetition {
+  int calls = 1;
+  double expected_s = 0;
 };
 
-double interval_us(Ring& ring, int candidate, int calls, const host::Clock& clock) {
-  Problem& problem = ring.problem;
-  ring.grow(calls);
-  problem.restore(calls);
-  const auto start = clock.steady();
-  problem.run(candidate, 0, calls);
-  return std::chrono::duration<double, std::micro>(clock.steady() - start).count();
+Interval rethrown(Interval interval) {
+  if (interval.thrown) std::rethrow_exception(interval.thrown);
+  return interval;
 }
 
-int calls_per_repetition(Ring& ring, int candidate, const CompareOptions& options, int most_calls,
-                         const host::Clock& clock) {
-  int calls = 1;
-  while (calls < most_calls) {
-    const double us = interval_us(ring, candidate, calls, clock);
-    if (us >= options.min_interval_us) break;
-    const double factor = std::clamp(1.2 * options.min_interval_us / std::max(us, 0.01), 2.0, 16.0);
-    calls = static_cast<int>(std::min<double>(most_calls, std::ceil(calls * factor)));
+Repetition repetition_of(IntervalTimer& timer, int candidate, const CompareOptions& options,
+                         int most_calls) {
+  const double wanted_s = options.min_interval_us / 1e6;
+  Repetition repetition;
+  for (;;) {
+    repetition.expected_s = rethrown(timer.time(candidate, repetition.calls)).seconds;
+    if (repetition.expected_s >= wanted_s || repetition.calls >= most_calls) return repetition;
+    const double factor =
+        std::clamp(1.2 * wanted_s / std::max(repetition.expected_s, 1e-8), 2.0, 16.0);
+    repetition.calls =
+        static_cast<int>(std::min<double>(most_calls, std::ceil(repetition.calls * factor)));
   }
-  return calls;
 }
 
 }  // namespace
@@ -52,13 +45,17 @@ std::vector<Contender> compare(Problem& problem, const std::vector<int>& candida
                                const CompareOptions& options, const host::Clock& clock) {
   const std::int64_t copies = kRingBytes / std::max<std::int64_t>(1, problem.copy_bytes());
   const int most_calls = static_cast<int>(std::clamp<std::int64_t>(copies, 1, 4096));
-  Ring ring{problem};
+  const Now now = [&clock] { return std::chrono::duration<double>(clock.steady()).count(); };
+  CoreWatch watch(options.core_probe);
+  IntervalTimer timer(problem, now, watch);
+  Patience patience;
+  patience.left_s = options.patience_s;
 
   std::vector<Contender> contenders;
-  std::vector<int> calls;
+  std::vector<Repetition> repetitions;
   for (const int candidate : candidates) {
     contenders.push_back({candidate, {}, 0});
-    calls.push_back(calls_per_repetition(ring, candidate, options, most_calls, clock));
+    repetitions.push_back(repetition_of(timer, candidate, options, most_calls));
   }
   std::mt19937 random(options.seed);
   std::vector<std::size_t> order(contenders.size());
@@ -68,8 +65,10 @@ std::vector<Contender> compare(Problem& problem, const std::vector<int>& candida
     // std::shuffle: its order is the library's own.
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
     for (const std::size_t at : order) {
-      const double us = interval_us(ring, contenders[at].candidate, calls[at], clock);
-      if (round >= 0) contenders[at].ms.push_back(us / calls[at] / 1000);
+      const auto& [calls, expected_s] = repetitions[at];
+      const auto interval =
+          rethrown(timer.time_quietly(contenders[at].candidate, calls, expected_s, patience));
+      if (round >= 0) contenders[at].ms.push_back(interval.seconds * 1e3 / calls);
     }
   }
   for (Contender& contender : contenders) contender.median_ms = median(contender.ms);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "furlong/op_spec.hh"
@@ -14,6 +15,9 @@ struct CompareOptions {
   int rounds = 11;              ///< timed rounds, after one that warms up
   double min_interval_us = 50;  ///< a repetition repeats the call until it lasts this long
   std::uint32_t seed = 1;       ///< of the order of the contenders
+  /// As a race has it (RunnerOptions); empty: time whatever happens on the core.
+  std::function<double()> core_probe = {};
+  double patience_s = 4;  ///< spent on waiting for a quiet core, at most
 };
 
 struct Contender {

@@ -42,13 +42,13 @@ TEST(Compare, TimesPerCallAndPairsRounds) {
   TimedProblem problem(clock, {2, 2, 4, 50});
   const auto result = compare(problem, {Problem::kAuto, 0, 1, 2}, {.rounds = 5}, clock);
   ASSERT_EQ(result.size(), 4u);
-  EXPECT_DOUBLE_EQ(result[0].median_ms, 0.002);
-  EXPECT_DOUBLE_EQ(result[2].median_ms, 0.004);
+  EXPECT_NEAR(result[0].median_ms, 0.002, 1e-9);
+  EXPECT_NEAR(result[2].median_ms, 0.004, 1e-9);
   EXPECT_EQ(result[3].ms.size(), 5u);
-  EXPECT_DOUBLE_EQ(paired_ratio(result[3].ms, result[0].ms), 25);
+  EXPECT_NEAR(paired_ratio(result[3].ms, result[0].ms), 25, 1e-6);
   const auto regret = held_out_regret(result[2], result);
   EXPECT_EQ(regret.best, Problem::kAuto);
-  EXPECT_DOUBLE_EQ(regret.ratio, 2);
+  EXPECT_NEAR(regret.ratio, 2, 1e-6);
 }
 
 TEST(Compare, ALuckyRoundIsNotItsOwnProof) {

@@ -176,16 +176,19 @@ std::string_view ld_name(LdVerdict verdict) {
 class Cell {
  public:
   Cell(const OpSpec& spec, const std::string& dtype, const Now& now, const RunnerOptions& options,
-       const CellRequest& request, std::vector<LdVerdict>& ld)
+       const CellRequest& request, std::vector<LdVerdict>& ld, CoreWatch& watch, double& patience_s)
       : spec_(spec),
         dtype_(dtype),
         now_(now),
         options_(options),
         request_(request),
         ld_(ld),
+        watch_(watch),
+        saved_patience_s_(patience_s),
         outcomes_(request.candidates.size()),
         spent_(request.candidates.size(), 0),
         calls_(request.candidates.size(), 1),
+        last_s_(request.candidates.size(), 0),
         session_(spec, dtype, request.key, {0, options.seed}) {}
 
   CellResult run(const std::vector<std::string>& names) {
@@ -200,10 +203,13 @@ class Cell {
     verify_ld();
     lap(result_.phases.verify_s);
     if (live_.size() > 1 || (request_.partial && live_.size() == 1)) {
+      timer_.emplace(session_.problem(), now_, watch_);
       warm_up();
       lap(result_.phases.warm_s);
+      patience_.left_s = saved_patience_s_;
       time();
       lap(result_.phases.timing_s);
+      settle_patience();
       verify_survivors();
       lap(result_.phases.verify_s);
     } else {
@@ -290,25 +296,15 @@ class Cell {
     for (const int i : unknown) audited_.push_back(i);
   }
 
-  /// One timed interval of the candidate's calls; nothing when it threw (and is out).
-  std::optional<double> interval(int i) {
-    const int count = calls(i);
-    if (count > ring_) {
-      session_.problem().resize_ring(count);
-      ring_ = count;
-    }
-    session_.problem().restore(count);
-    double seconds = 0;
-    const auto thrown = guarded([&] {
-      const double start = now_();
-      session_.problem().run(candidate(i), 0, count);
-      seconds = now_() - start;
-    });
-    if (thrown) {
-      fail(i, *thrown);
+  double& last_s(int i) { return last_s_[static_cast<std::size_t>(i)]; }
+
+  /// What the timer says of the candidate; nothing when it threw (and is out).
+  std::optional<double> seconds_of(int i, const Interval& timed) {
+    if (timed.thrown) {
+      fail(i, *guarded([&] { std::rethrow_exception(timed.thrown); }));
       return std::nullopt;
     }
-    return std::max(seconds, 1e-12);
+    return last_s(i) = timed.seconds;
   }
 
   void warm_up() {
@@ -327,7 +323,7 @@ class Cell {
         if (enough >= 2 && spent(i) >= options_.warm_up_s) continue;
         any = true;
         const double start = now_();
-        const auto seconds = interval(i);
+        const auto seconds = seconds_of(i, timer_->time(candidate(i), calls(i)));
         spent(i) += now_() - start;
         if (!seconds) continue;
         if (*seconds >= options_.repetition_s || calls(i) >= most) {
@@ -352,7 +348,8 @@ class Cell {
         static_cast<int>(racing.size()), request_.rules,
         [&](int position, int round) -> std::optional<double> {
           const int i = original(position);
-          const auto seconds = interval(i);
+          const auto seconds =
+              seconds_of(i, timer_->time_quietly(candidate(i), calls(i), last_s(i), patience_));
           if (!seconds) return std::nullopt;
           // No time counts whose output is wrong.
           const double checked_from = now_();
@@ -388,6 +385,14 @@ class Cell {
       out.calls = calls(i);
     }
     racing_ = racing;
+  }
+
+  void settle_patience() {
+    saved_patience_s_ = std::max(patience_.left_s, 0.0);
+    result_.repeated = patience_.repeated;
+    result_.disturbed = patience_.disturbed;
+    result_.phases.disturbed_s = patience_.spent_s;
+    result_.phases.timing_s -= patience_.spent_s;
   }
 
   void verify_survivors() {
@@ -438,15 +443,19 @@ class Cell {
   const RunnerOptions& options_;
   const CellRequest& request_;
   std::vector<LdVerdict>& ld_;
+  CoreWatch& watch_;
+  double& saved_patience_s_;
+  Patience patience_;
   std::vector<ledger::Outcome> outcomes_;
   std::vector<double> spent_;
   std::vector<int> calls_;
+  std::vector<double> last_s_;  ///< how long the last repetition took
   std::vector<int> live_;
   std::vector<int> racing_;
   std::vector<int> ranked_;
   std::vector<int> audited_;
   Session session_;
-  int ring_ = 1;
+  std::optional<IntervalTimer> timer_;
   Result raced_;
   CellResult result_;
 };
@@ -454,7 +463,12 @@ class Cell {
 }  // namespace
 
 Runner::Runner(const OpSpec& spec, std::string dtype, Now now, RunnerOptions options)
-    : spec_(spec), dtype_(std::move(dtype)), now_(std::move(now)), options_(options) {
+    : spec_(spec),
+      dtype_(std::move(dtype)),
+      now_(std::move(now)),
+      options_(options),
+      watch_(options.core_probe),
+      patience_s_(kSavedCells * options.patience_s) {
   const auto& dtypes = spec_.vocabulary.dtypes;
   const auto found = std::find(dtypes.begin(), dtypes.end(), dtype_);
   if (found == dtypes.end()) {
@@ -475,7 +489,8 @@ CellResult Runner::run(const CellRequest& request) {
                                   "in ascending order are allowed");
     }
   }
-  return Cell(spec_, dtype_, now_, options_, request, ld_).run(candidates_);
+  patience_s_ = std::min(patience_s_ + options_.patience_s, kSavedCells * options_.patience_s);
+  return Cell(spec_, dtype_, now_, options_, request, ld_, watch_, patience_s_).run(candidates_);
 }
 
 void Runner::set_ld_verdict(int candidate, LdVerdict verdict) {

@@ -18,12 +18,11 @@
 #include "furlong/cell_key.hh"
 #include "furlong/op_spec.hh"
 #include "ledger/record.hh"
+#include "race/core_watch.hh"
+#include "race/interval_timer.hh"
 #include "race/race.hh"
 
 namespace furlong::race {
-
-/// Steady time in seconds from any origin.
-using Now = std::function<double()>;
 
 struct RunnerOptions {
   double warm_up_s = 0.02;      ///< per live candidate; verification runs count
@@ -31,6 +30,12 @@ struct RunnerOptions {
   std::int64_t ring_bytes = std::int64_t{64} << 20;  ///< of all copies, unless one is larger
   int max_calls = 1 << 14;                           ///< per repetition
   std::uint64_t seed = 1;                            ///< of the inputs
+  /// A fixed piece of work, in seconds, that takes longer while somebody else works on the core
+  /// (CoreWatch): repetitions are timed while nobody does. Empty: whenever.
+  std::function<double()> core_probe = {};
+  /// What a cell may spend, on average, on waiting for such moments and on missed ones. A cell may
+  /// use what others before it left, up to kSavedCells cells' worth.
+  double patience_s = 0.5;
 };
 
 struct CellRequest {
@@ -57,6 +62,7 @@ struct Phases {
   double verify_s = 0;
   double warm_s = 0;
   double timing_s = 0;
+  double disturbed_s = 0;  ///< waited for the core, and repetitions that were disturbed
 };
 
 struct CellResult {
@@ -66,6 +72,8 @@ struct CellResult {
   std::vector<Repetition> repetitions;
   Verdict verdict = Verdict::kWinner;
   int rounds = 0;
+  int repeated = 0;   ///< repetitions that were disturbed, and timed again
+  int disturbed = 0;  ///< repetitions that count though they were disturbed: patience was spent
   Phases phases;
 };
 
@@ -73,6 +81,8 @@ enum class LdVerdict { kUnknown, kPassed, kFailed, kSkipped };
 
 class Runner {
  public:
+  static constexpr double kSavedCells = 8;
+
   /// Throws std::invalid_argument for a dtype that the op lacks.
   Runner(const OpSpec& spec, std::string dtype, Now now, RunnerOptions options = {});
 
@@ -91,6 +101,8 @@ class Runner {
   RunnerOptions options_;
   std::vector<std::string> candidates_;
   std::vector<LdVerdict> ld_;
+  CoreWatch watch_;
+  double patience_s_;  ///< saved
 };
 
 }  // namespace furlong::race

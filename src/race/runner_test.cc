@@ -49,7 +49,8 @@ struct Toy {
   int problems = 0;
   std::int64_t copy_bytes = 4096;
   int largest_ring = 0;
-  bool exhaustive = true;  ///< the problem can check every item
+  std::function<double(double now)> scale;  ///< of costs; empty: 1
+  bool exhaustive = true;                   ///< the problem can check every item
 
   OpSpec spec() {
     OpSpec spec;
@@ -143,7 +144,7 @@ struct Toy {
       auto& data = ring_.at(static_cast<std::size_t>(copy));
       const auto& self = toy_.candidates.at(static_cast<std::size_t>(candidate));
       const int run = toy_.runs[candidate]++;
-      toy_.now += self.cost_s;
+      toy_.now += self.cost_s * (toy_.scale ? toy_.scale(toy_.now) : 1);
       if (self.fault == Fault::kThrows) throw std::runtime_error("no\nkernel");
       if (self.fault == Fault::kThrowsAnInt) throw 7;
       if (self.fault == Fault::kThrowsInTheRace && run == 24) throw std::bad_alloc();
@@ -375,6 +376,46 @@ TEST(Runner, WithoutAnExhaustiveCheckTheWitnessIsBelieved) {
   toy.candidates = {{"good"}, {"faulty", 1e-4, Fault::kWrongAtOneItem}, {"other"}};
   EXPECT_EQ(run_toy(toy, request_for(toy)).cell.ranked,
             (std::vector<std::string>{"good", "other"}));
+}
+
+TEST(Runner, RepetitionsAreTimedWhileNobodyElseWorksOnTheCore) {
+  // Somebody works on the core in the first half of each 5 ms: the clock runs twice as fast then.
+  Toy toy;
+  toy.candidates = {{"good", 1e-3}, {"slower", 1.1e-3}};
+  const auto busy = [](double now) { return std::fmod(now, 5e-3) < 2.5e-3; };
+  toy.scale = [&](double now) { return busy(now) ? 2.0 : 1.0; };
+  const OpSpec spec = toy.spec();
+  RunnerOptions options;
+  options.core_probe = [&] {
+    const double took = busy(toy.now) ? 4e-6 : 2e-6;
+    toy.now += took;
+    return took;
+  };
+  Runner runner(
+      spec, "float", [&toy] { return toy.now; }, options);
+  const CellResult result = runner.run(request_for(toy));
+  EXPECT_NEAR(outcome_of(result, "good").max_ms, 1.0, 1e-6);
+  EXPECT_NEAR(outcome_of(result, "slower").max_ms, 1.1, 1e-6);
+  EXPECT_GT(result.repeated, 0);
+  EXPECT_EQ(result.disturbed, 0);
+  EXPECT_GT(result.phases.disturbed_s, 2.5e-3);
+  EXPECT_GT(result.phases.timing_s, 0);
+
+  // Patience that is spent comes back a cell's worth at a time.
+  options.patience_s = 2.5e-3;
+  Runner impatient(
+      spec, "float", [&toy] { return toy.now; }, options);
+  double spent = 0;
+  int disturbed = 0;
+  for (int cell = 0; cell < 40; ++cell) {
+    const CellResult one = impatient.run(request_for(toy));
+    spent += one.phases.disturbed_s;
+    disturbed += one.disturbed;
+  }
+  EXPECT_GT(disturbed, 0);
+  EXPECT_GT(spent, 40 * 2.5e-3);
+  // A cell ends at most one wait and one repetition late.
+  EXPECT_LT(spent, (40 + Runner::kSavedCells) * 2.5e-3 + 40 * 3e-3);
 }
 
 TEST(Runner, BadRequestsAreTheCallersMistake) {

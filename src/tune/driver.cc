@@ -598,6 +598,9 @@ class Tuner {
     summary_.verify_s += raced->phases.verify_s;
     summary_.warm_s += raced->phases.warm_s;
     summary_.timing_s += raced->phases.timing_s;
+    summary_.guard_s += raced->phases.disturbed_s;
+    summary_.repeated += raced->repeated;
+    summary_.disturbed += raced->disturbed;
     record(state, request, *raced);
     event.cell = &state.records.back();
     observer_.cell_done(event);

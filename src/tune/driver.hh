@@ -136,6 +136,8 @@ struct TuneSummary {
   std::map<std::string, int> audits;    ///< verdict of fresh audits to count
   int restarts = 0;                     ///< workers that ended badly
   int discards = 0;                     ///< measurements thrown away because the machine was busy
+  int repeated = 0;                     ///< repetitions timed again: the core was disturbed
+  int disturbed = 0;                    ///< repetitions that count though it was
   bool capped = false;                  ///< refinement of some (op, dtype) hit its cap
   bool budget_spent = false;            ///< the budget ended refinement
   bool stopped = false;                 ///< asked to stop before the end
@@ -146,7 +148,7 @@ struct TuneSummary {
   double warm_s = 0;
   double timing_s = 0;
   double audit_s = 0;  ///< raced again in fresh processes
-  double guard_s = 0;  ///< discarded and waited
+  double guard_s = 0;  ///< discarded and waited, whole cells and repetitions
 };
 
 /// Plans only. Throws Error for a ledger that cannot be read, and `<file>:<line>: <what>` for a

@@ -242,6 +242,21 @@ TEST_F(DriverTest, ADisturbedCellIsMeasuredAgain) {
   EXPECT_FALSE(summary.stopped);
 }
 
+TEST_F(DriverTest, RepetitionsOfADisturbedCoreAreCounted) {
+  int looks = 0;
+  shared_.core_probe = [&] {
+    const double took = ++looks % 60 == 0 ? 4e-6 : 2e-6;
+    shared_.now += took;
+    return took;
+  };
+  const auto some = run();
+  EXPECT_EQ(some.measured, 12);
+  EXPECT_GT(some.repeated, 0);
+  EXPECT_EQ(some.disturbed, 0);
+  EXPECT_GT(some.guard_s, 0);
+  EXPECT_EQ(some.discards, 0);
+}
+
 TEST_F(DriverTest, AMachineThatStaysBusyEndsTheRun) {
   waiting_busy_ = 1;
   shared_.spec.make_problem = [&, make = shared_.spec.make_problem](const std::string& dtype,

@@ -78,7 +78,10 @@ Json result_json(const WorkResult& work) {
           {"repetitions", std::move(repetitions)},
           {"verdict", static_cast<int>(result.verdict)},
           {"rounds", result.rounds},
-          {"phases", {phases.probe_s, phases.verify_s, phases.warm_s, phases.timing_s}},
+          {"repeated", result.repeated},
+          {"disturbed", result.disturbed},
+          {"phases",
+           {phases.probe_s, phases.verify_s, phases.warm_s, phases.timing_s, phases.disturbed_s}},
           {"ld", ld_json(work.ld)}};
 }
 
@@ -109,7 +112,9 @@ WorkResult parse_result(const Json& value) {
   result.rounds = value.at("rounds").get<int>();
   const auto& phases = value.at("phases");
   result.phases = {number(phases.at(0)), number(phases.at(1)), number(phases.at(2)),
-                   number(phases.at(3))};
+                   number(phases.at(3)), number(phases.at(4))};
+  result.repeated = value.at("repeated").get<int>();
+  result.disturbed = value.at("disturbed").get<int>();
   work.ld = parse_ld(value.at("ld"));
   return work;
 }

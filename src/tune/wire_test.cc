@@ -93,7 +93,9 @@ TEST(Wire, AResultArrivesWhole) {
   result.repetitions = {{1, 0, 0.1}, {0, 2, 1.0 / 7}, {3, 5, 1e-7}};
   result.verdict = race::Verdict::kCap;
   result.rounds = 11;
-  result.phases = {0.1, 0.2, 0.3, 0.4};
+  result.repeated = 12;
+  result.disturbed = 13;
+  result.phases = {0.1, 0.2, 0.3, 0.4, 0.5};
   sent.ld = {LdVerdict::kPassed, LdVerdict::kFailed, LdVerdict::kSkipped, LdVerdict::kUnknown};
 
   const WorkerLine line = parse_worker_line(to_line(WorkerLine{{}, sent, {}}));
@@ -140,6 +142,9 @@ TEST(Wire, AResultArrivesWhole) {
   EXPECT_EQ(got.phases.verify_s, 0.2);
   EXPECT_EQ(got.phases.warm_s, 0.3);
   EXPECT_EQ(got.phases.timing_s, 0.4);
+  EXPECT_EQ(got.phases.disturbed_s, 0.5);
+  EXPECT_EQ(got.repeated, 12);
+  EXPECT_EQ(got.disturbed, 13);
   EXPECT_EQ(line.result->ld, sent.ld);
 }
 

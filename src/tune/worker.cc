@@ -8,6 +8,7 @@
 #include "furlong/error.hh"
 #include "host/affinity.hh"
 #include "host/core_load.hh"
+#include "host/core_probe.hh"
 #include "host/subprocess.hh"
 #include "race/runner.hh"
 
@@ -67,14 +68,16 @@ StartWorker process_workers(std::vector<std::string> command) {
   return [command = std::move(command)] { return std::make_unique<ProcessWorker>(command); };
 }
 
-int serve_worker(const std::vector<const OpSpec*>& ops, int core, std::int64_t memory_bytes,
-                 const host::Clock& clock) {
+int serve_worker(const std::vector<const OpSpec*>& ops, int core, bool watch,
+                 std::int64_t memory_bytes, const host::Clock& clock) {
   // Nine tenths: what is left keeps the machine, and the driver, alive.
   if (memory_bytes == 0) memory_bytes = host::memory_bytes() / 10 * 9;
   if (!host::become_worker(memory_bytes)) return 1;
   if (core >= 0 && !host::pin_to_core(core)) return 1;
   host::LineChannel channel(host::Subprocess::kChannel);
   const race::Now now = [&clock] { return std::chrono::duration<double>(clock.steady()).count(); };
+  race::RunnerOptions options;
+  if (watch) options.core_probe = [&clock] { return host::core_probe_s(clock); };
   std::map<std::pair<std::string, std::string>, std::unique_ptr<race::Runner>> runners;
   std::string line;
   while (channel.read(line, std::chrono::milliseconds(-1)) == host::LineChannel::Read::kLine) {
@@ -87,7 +90,7 @@ int serve_worker(const std::vector<const OpSpec*>& ops, int core, std::int64_t m
       if (op == ops.end()) throw Error(request.op, "no such op in the worker");
       auto& runner = runners[{request.op, request.dtype}];
       if (runner == nullptr) {
-        runner = std::make_unique<race::Runner>(**op, request.dtype, now);
+        runner = std::make_unique<race::Runner>(**op, request.dtype, now, options);
       }
       for (std::size_t i = 0; i < request.ld.size(); ++i) {
         runner->set_ld_verdict(static_cast<int>(i), request.ld[i]);

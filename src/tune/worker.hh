@@ -49,9 +49,9 @@ using StartWorker = std::function<std::unique_ptr<Worker>()>;
 StartWorker process_workers(std::vector<std::string> command);
 
 /// The worker's side: answers requests on the channel until it closes. `core`: the one to pin to,
-/// or -1. `memory_bytes`: what it may take; 0 = nine tenths of the machine's. Returns the exit
-/// code.
-int serve_worker(const std::vector<const OpSpec*>& ops, int core, std::int64_t memory_bytes,
-                 const host::Clock& clock);
+/// or -1. `watch`: time while nobody else works on that core. `memory_bytes`: what it may take; 0 =
+/// nine tenths of the machine's. Returns the exit code.
+int serve_worker(const std::vector<const OpSpec*>& ops, int core, bool watch,
+                 std::int64_t memory_bytes, const host::Clock& clock);
 
 }  // namespace furlong::tune

@@ -32,6 +32,7 @@ class SimulatedWorker : public Worker {
     Fault died = Fault::kNone;
     int started = 0;
     std::function<void(int started)> on_start;  ///< may change the world
+    std::function<double()> core_probe;         ///< of the workers; empty: none
 
     explicit Shared(std::vector<FaultCandidate> candidates) {
       world.candidates = std::move(candidates);
@@ -70,7 +71,7 @@ class SimulatedWorker : public Worker {
     const WorkRequest request = tune::parse_request(tune::to_line(sent));
     shared_.died = Fault::kNone;
     race::Runner runner(shared_.spec, request.dtype, [this] { return shared_.now; },
-                        {.warm_up_s = 1e-4});
+                        {.warm_up_s = 1e-4, .core_probe = shared_.core_probe});
     for (std::size_t i = 0; i < request.ld.size(); ++i) {
       runner.set_ld_verdict(static_cast<int>(i), request.ld[i]);
     }
