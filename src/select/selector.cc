@@ -64,7 +64,8 @@ struct MemoSlot {
   std::uint64_t generation = 0;
   int dtype = -1;
   std::array<std::int64_t, kMaxKeys> keys{};
-  const BoundRow* row = nullptr;
+  const BoundRow* row = nullptr;  ///< has entries
+  int first = -1;                 ///< the first one's candidate: at hand, not two loads away
 
   bool holds(std::uint64_t selector_now, std::uint64_t generation_now, const Query& query) const {
     // One test for all: a comparison that may end early costs more than it saves.
@@ -584,7 +585,8 @@ int Selector::choose(const Query& query, CanRun can_run) {
     }
     if (slot->holds(state.id, snap.generation, query)) {
       last_slot = slot;
-      for (const BoundEntry& entry : slot->row->entries) {
+      if (!can_run(slot->first)) return slot->first;
+      for (const BoundEntry& entry : std::span(slot->row->entries).subspan(1)) {
         if (!can_run(entry.candidate)) return entry.candidate;
       }
     }
@@ -594,14 +596,15 @@ int Selector::choose(const Query& query, CanRun can_run) {
   state.tell(snap, query, choice);
   // Only the row that every call of this key walks first may be remembered: whatever can_run says
   // next time, walking it again is the rule itself.
-  if (slot != nullptr && choice.nearest.row != nullptr) {
+  if (slot != nullptr && choice.nearest.row != nullptr && !choice.nearest.row->entries.empty()) {
     const auto& tables = snap.tables[static_cast<std::size_t>(query.dtype)];
     std::vector<DeviceKey> devices;
     for (const BoundTable& table : tables) devices.push_back(table.device);
     for (const std::size_t t : borrow_order(this_cpu(), devices)) {
       if (tables[t].rows.empty()) continue;
       if (&tables[t] == choice.table) {
-        *slot = {state.id, snap.generation, query.dtype, query.keys, choice.nearest.row};
+        *slot = {state.id,   snap.generation,    query.dtype,
+                 query.keys, choice.nearest.row, choice.nearest.row->entries.front().candidate};
       }
       break;
     }
