@@ -598,14 +598,18 @@ class Tuner {
     summary_.verify_s += raced->phases.verify_s;
     summary_.warm_s += raced->phases.warm_s;
     summary_.timing_s += raced->phases.timing_s;
-    summary_.guard_s += raced->phases.disturbed_s;
-    summary_.repeated += raced->repeated;
-    summary_.disturbed += raced->disturbed;
+    count_disturbances(*raced);
     record(state, request, *raced);
     event.cell = &state.records.back();
     observer_.cell_done(event);
     ++summary_.measured;
     return audit(state, plan, request, raced->cell, event);
+  }
+
+  void count_disturbances(const race::CellResult& raced) {
+    summary_.guard_s += raced.phases.disturbed_s;
+    summary_.repeated += raced.repeated;
+    summary_.disturbed += raced.disturbed;
   }
 
   void record(GroupState& state, const race::CellRequest& request, const race::CellResult& raced) {
@@ -653,6 +657,7 @@ class Tuner {
     const double guarded = summary_.guard_s;
     const auto fresh = undisturbed(
         event, [&] { return isolation_.measure_fresh(*group.op, group.dtype, request); });
+    if (fresh && *fresh) count_disturbances(**fresh);
     summary_.audit_s += now() - began - (summary_.guard_s - guarded);
     if (!fresh) return false;
     auto audit = compare_fresh(raced, *fresh ? &(*fresh)->cell : nullptr);
