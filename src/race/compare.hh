@@ -17,7 +17,7 @@ struct CompareOptions {
   std::uint32_t seed = 1;       ///< of the order of the contenders
   /// As a race has it (RunnerOptions); empty: time whatever happens on the core.
   std::function<double()> core_probe = {};
-  double patience_s = 4;  ///< spent on waiting for a quiet core, at most
+  double patience_s = 0.5;  ///< spent on waiting for a quiet core, at most
 };
 
 struct Contender {

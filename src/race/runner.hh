@@ -35,7 +35,7 @@ struct RunnerOptions {
   std::function<double()> core_probe = {};
   /// What a cell may spend, on average, on waiting for such moments and on missed ones. A cell may
   /// use what others before it left, up to kSavedCells cells' worth.
-  double patience_s = 0.5;
+  double patience_s = 0.25;
 };
 
 struct CellRequest {
@@ -81,7 +81,7 @@ enum class LdVerdict { kUnknown, kPassed, kFailed, kSkipped };
 
 class Runner {
  public:
-  static constexpr double kSavedCells = 8;
+  static constexpr double kSavedCells = 16;
 
   /// Throws std::invalid_argument for a dtype that the op lacks.
   Runner(const OpSpec& spec, std::string dtype, Now now, RunnerOptions options = {});
