@@ -251,11 +251,11 @@ int run(const Context& context, const Options& options) {
 void add_bench(CLI::App& root, Context& context) {
   auto* app = root.add_subcommand("bench", "Time automatic selection against the candidates");
   app->footer(
-      "Every contender is verified, then runs once a round in shuffled order, at moments when "
-      "nobody\n"
-      "else works on the core; ratios are medians of paired rounds. The best candidate is named on "
-      "one\n"
-      "half of the rounds and judged on the other.\n"
+      "Every contender is verified, then runs once a round in shuffled order; half a second a "
+      "shape\n"
+      "may go into waiting until nobody else works on the core. Ratios are medians of paired "
+      "rounds.\n"
+      "The best candidate is named on one half of the rounds and judged on the other.\n"
       "Example: furlong bench potrf --dtype float --grid n=4:8:16 --grid batch=8192");
   auto options = std::make_shared<Options>();
   app->add_option("op", options->op, "Op")->required();

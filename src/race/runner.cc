@@ -176,7 +176,7 @@ std::string_view ld_name(LdVerdict verdict) {
 class Cell {
  public:
   Cell(const OpSpec& spec, const std::string& dtype, const Now& now, const RunnerOptions& options,
-       const CellRequest& request, std::vector<LdVerdict>& ld, CoreWatch& watch, double& patience_s)
+       const CellRequest& request, std::vector<LdVerdict>& ld, CoreWatch& watch)
       : spec_(spec),
         dtype_(dtype),
         now_(now),
@@ -184,7 +184,6 @@ class Cell {
         request_(request),
         ld_(ld),
         watch_(watch),
-        saved_patience_s_(patience_s),
         outcomes_(request.candidates.size()),
         spent_(request.candidates.size(), 0),
         calls_(request.candidates.size(), 1),
@@ -206,10 +205,10 @@ class Cell {
       timer_.emplace(session_.problem(), now_, watch_);
       warm_up();
       lap(result_.phases.warm_s);
-      patience_.left_s = saved_patience_s_;
+      patience_.left_s = request_.patience_s;
       time();
       lap(result_.phases.timing_s);
-      settle_patience();
+      count_disturbances();
       verify_survivors();
       lap(result_.phases.verify_s);
     } else {
@@ -387,8 +386,7 @@ class Cell {
     racing_ = racing;
   }
 
-  void settle_patience() {
-    saved_patience_s_ = std::max(patience_.left_s, 0.0);
+  void count_disturbances() {
     result_.repeated = patience_.repeated;
     result_.disturbed = patience_.disturbed;
     result_.phases.disturbed_s = patience_.spent_s;
@@ -444,7 +442,6 @@ class Cell {
   const CellRequest& request_;
   std::vector<LdVerdict>& ld_;
   CoreWatch& watch_;
-  double& saved_patience_s_;
   Patience patience_;
   std::vector<ledger::Outcome> outcomes_;
   std::vector<double> spent_;
@@ -467,8 +464,7 @@ Runner::Runner(const OpSpec& spec, std::string dtype, Now now, RunnerOptions opt
       dtype_(std::move(dtype)),
       now_(std::move(now)),
       options_(options),
-      watch_(options.core_probe),
-      patience_s_(kSavedCells * options.patience_s) {
+      watch_(options.core_probe) {
   const auto& dtypes = spec_.vocabulary.dtypes;
   const auto found = std::find(dtypes.begin(), dtypes.end(), dtype_);
   if (found == dtypes.end()) {
@@ -489,8 +485,7 @@ CellResult Runner::run(const CellRequest& request) {
                                   "in ascending order are allowed");
     }
   }
-  patience_s_ = std::min(patience_s_ + options_.patience_s, kSavedCells * options_.patience_s);
-  return Cell(spec_, dtype_, now_, options_, request, ld_, watch_, patience_s_).run(candidates_);
+  return Cell(spec_, dtype_, now_, options_, request, ld_, watch_).run(candidates_);
 }
 
 void Runner::set_ld_verdict(int candidate, LdVerdict verdict) {

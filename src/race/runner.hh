@@ -33,9 +33,6 @@ struct RunnerOptions {
   /// A fixed piece of work, in seconds, that takes longer while somebody else works on the core
   /// (CoreWatch): repetitions are timed while nobody does. Empty: whenever.
   std::function<double()> core_probe = {};
-  /// What a cell may spend, on average, on waiting for such moments and on missed ones. A cell may
-  /// use what others before it left, up to kSavedCells cells' worth.
-  double patience_s = 0.25;
 };
 
 struct CellRequest {
@@ -45,6 +42,7 @@ struct CellRequest {
   int round = 0;                ///< of refinement; stamped on the record
   std::vector<int> candidates;  ///< positions in the dtype's list, ascending
   bool partial = false;         ///< a partial re-race: a lone candidate is timed for min rounds
+  double patience_s = 0.25;     ///< to spend on waiting for a quiet core, and on disturbed times
   /// Hears of each elimination, with its round from 1; may be empty.
   std::function<void(int candidate, int round)> on_eliminated = {};
 };
@@ -81,8 +79,6 @@ enum class LdVerdict { kUnknown, kPassed, kFailed, kSkipped };
 
 class Runner {
  public:
-  static constexpr double kSavedCells = 16;
-
   /// Throws std::invalid_argument for a dtype that the op lacks.
   Runner(const OpSpec& spec, std::string dtype, Now now, RunnerOptions options = {});
 
@@ -102,7 +98,6 @@ class Runner {
   std::vector<std::string> candidates_;
   std::vector<LdVerdict> ld_;
   CoreWatch watch_;
-  double patience_s_;  ///< saved
 };
 
 }  // namespace furlong::race

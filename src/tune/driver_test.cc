@@ -252,6 +252,7 @@ TEST_F(DriverTest, RepetitionsOfADisturbedCoreAreCounted) {
   const auto some = run();
   EXPECT_EQ(some.measured, 12);
   EXPECT_GT(some.repeated, 0);
+  EXPECT_EQ(some.repeated, shared_.repeated) << "those of the audits, too";
   EXPECT_EQ(some.disturbed, 0);
   EXPECT_EQ(some.discards, 0);
   EXPECT_GT(some.guard_s, 0);

@@ -58,6 +58,17 @@ std::string Isolation::reason_of(const WorkerAnswer& answer) const {
   return "crashed: " + answer.how;
 }
 
+WorkerAnswer Isolation::send(Worker& worker, WorkRequest& work, const OnEliminated& on_eliminated) {
+  patience_s_ = std::min(patience_s_ + kPatience, kMostPatience);
+  work.cell.patience_s = patience_s_;
+  auto answer = worker.run(work, timeout_, on_eliminated);
+  if (answer.end == End::kFailed) throw Error(work.op, answer.how);
+  if (survived(answer)) {
+    patience_s_ = std::max(patience_s_ - answer.result.cell.phases.disturbed_s, 0.0);
+  }
+  return answer;
+}
+
 WorkerAnswer Isolation::run(const OpSpec& op, const std::string& dtype, Group& group,
                             const race::CellRequest& request, std::vector<int> candidates,
                             bool partial) {
@@ -65,8 +76,7 @@ WorkerAnswer Isolation::run(const OpSpec& op, const std::string& dtype, Group& g
   WorkRequest work{op.vocabulary.op, dtype, request, group.ld};
   work.cell.candidates = std::move(candidates);
   work.cell.partial = partial;
-  auto answer = worker_->run(work, timeout_, hooks_.eliminated);
-  if (answer.end == End::kFailed) throw Error(op.vocabulary.op, answer.how);
+  auto answer = send(*worker_, work, hooks_.eliminated);
   if (survived(answer)) {
     group.ld = answer.result.ld;
   } else {
@@ -188,9 +198,8 @@ std::optional<race::CellResult> Isolation::measure_fresh(const OpSpec& op, const
   const auto fresh = start_();
   WorkRequest work{op.vocabulary.op, dtype, request, known.ld};
   work.cell.candidates = std::move(candidates);
-  auto answer = fresh->run(work, timeout_, {});
+  auto answer = send(*fresh, work, {});
   ended_cpu_s_ += fresh->cpu_seconds();
-  if (answer.end == End::kFailed) throw Error(op.vocabulary.op, answer.how);
   if (!survived(answer)) return std::nullopt;
   return std::move(answer.result.cell);
 }

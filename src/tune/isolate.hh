@@ -31,6 +31,10 @@ class Isolation {
  public:
   static constexpr int kBenchedAfter = 2;
   static constexpr int kDroppedAfter = 5;
+  /// What a race may spend on waiting for a quiet core, on average; what one leaves is saved for
+  /// later ones, whichever process runs them.
+  static constexpr double kPatience = 0.25;
+  static constexpr double kMostPatience = 16 * kPatience;
 
   Isolation(StartWorker start, std::chrono::milliseconds cell_timeout, IsolationHooks hooks);
 
@@ -66,6 +70,7 @@ class Isolation {
   Group& group(const OpSpec& op, const std::string& dtype);
   WorkerAnswer run(const OpSpec& op, const std::string& dtype, Group& group,
                    const race::CellRequest& request, std::vector<int> candidates, bool partial);
+  WorkerAnswer send(Worker& worker, WorkRequest& work, const OnEliminated& on_eliminated);
   void drop_worker();
   std::string reason_of(const WorkerAnswer& answer) const;
 
@@ -75,6 +80,7 @@ class Isolation {
   std::unique_ptr<Worker> worker_;
   std::map<std::pair<std::string, std::string>, Group> groups_;
   double ended_cpu_s_ = 0;
+  double patience_s_ = kMostPatience;
   int restarts_ = 0;
 };
 

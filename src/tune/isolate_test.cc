@@ -49,6 +49,30 @@ TEST(Isolation, ACrashCostsOneCandidateNotTheCell) {
   EXPECT_EQ(isolation.restarts(), 3);
 }
 
+TEST(Isolation, PatienceIsSavedForLaterRacesWhicheverProcessRunsThem) {
+  SimulatedWorker::Shared shared({{"good", 30e-6}, {"better", 20e-6}});
+  int looks = 0;
+  shared.core_probe = [&] {
+    // Never quiet for long; the quiet looks tell each new process what quiet is.
+    const double took = ++looks % 5000 == 1 ? 2e-6 : 4e-6;
+    shared.now += took;
+    return took;
+  };
+  Isolation isolation(shared.start(), milliseconds(1000), {});
+  const auto spent = [&](const race::CellResult& result) { return result.phases.disturbed_s; };
+  constexpr double kSlack = 1e-3;
+  EXPECT_NEAR(spent(isolation.measure(shared.spec, "float", request_of(4, 2))),
+              Isolation::kMostPatience, kSlack);
+  isolation.use_one_process_a_cell("fault", "float");
+  for (const int n : {5, 6}) {
+    EXPECT_NEAR(spent(isolation.measure(shared.spec, "float", request_of(n, 2))),
+                Isolation::kPatience, kSlack);
+    const auto fresh = isolation.measure_fresh(shared.spec, "float", request_of(n, 2));
+    ASSERT_TRUE(fresh);
+    EXPECT_NEAR(spent(*fresh), Isolation::kPatience, kSlack);
+  }
+}
+
 TEST(Isolation, AHangIsTold) {
   SimulatedWorker::Shared shared({{"good", 30e-6}, {"hang", 1e-6, Fault::kHangs}});
   Isolation isolation(shared.start(), milliseconds(1500), {});

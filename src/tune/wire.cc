@@ -144,6 +144,7 @@ std::string to_line(const WorkRequest& request) {
        {"round", cell.round},
        {"candidates", cell.candidates},
        {"partial", cell.partial},
+       {"patience_s", cell.patience_s},
        {"ld", ld_json(request.ld)}});
 }
 
@@ -162,6 +163,7 @@ WorkRequest parse_request(std::string_view line) {
     request.cell.round = value.at("round").get<int>();
     request.cell.candidates = value.at("candidates").get<std::vector<int>>();
     request.cell.partial = value.at("partial").get<bool>();
+    request.cell.patience_s = value.at("patience_s").get<double>();
     request.ld = parse_ld(value.at("ld"));
     return request;
   });

@@ -26,6 +26,7 @@ TEST(Wire, ARequestArrivesWhole) {
   sent.ld = {LdVerdict::kSkipped, LdVerdict::kUnknown, LdVerdict::kFailed, LdVerdict::kPassed};
   for (const bool partial : {false, true}) {
     sent.cell.partial = partial;
+    sent.cell.patience_s = 1.5;
     const WorkRequest got = parse_request(to_line(sent));
     EXPECT_EQ(got.op, "potrf");
     EXPECT_EQ(got.dtype, "cdouble");
@@ -35,6 +36,7 @@ TEST(Wire, ARequestArrivesWhole) {
     EXPECT_EQ(got.cell.round, 5);
     EXPECT_EQ(got.cell.candidates, sent.cell.candidates);
     EXPECT_EQ(got.cell.partial, partial);
+    EXPECT_EQ(got.cell.patience_s, 1.5);
     EXPECT_EQ(got.ld, sent.ld);
   }
   sent.cell.rules.reverse_odd = false;

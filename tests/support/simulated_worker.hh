@@ -33,6 +33,7 @@ class SimulatedWorker : public Worker {
     int started = 0;
     std::function<void(int started)> on_start;  ///< may change the world
     std::function<double()> core_probe;         ///< of the workers; empty: none
+    int repeated = 0;                           ///< repetitions of all results so far
 
     explicit Shared(std::vector<FaultCandidate> candidates) {
       world.candidates = std::move(candidates);
@@ -77,6 +78,7 @@ class SimulatedWorker : public Worker {
     }
     WorkResult result;
     result.cell = runner.run(request.cell);
+    shared_.repeated += result.cell.repeated;
     if (shared_.died == Fault::kHangs) return {WorkerAnswer::End::kHung, {}, "SIGKILL"};
     if (shared_.died != Fault::kNone) return {WorkerAnswer::End::kDied, {}, "SIGSEGV"};
     for (std::size_t i = 0; i < request.ld.size(); ++i) {
