@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -243,9 +244,9 @@ TEST_F(DriverTest, ADisturbedCellIsMeasuredAgain) {
 }
 
 TEST_F(DriverTest, RepetitionsOfADisturbedCoreAreCounted) {
-  int looks = 0;
+  std::mt19937 random(1);
   shared_.core_probe = [&] {
-    const double took = ++looks % 60 == 0 ? 4e-6 : 2e-6;
+    const double took = random() % 30 == 0 ? 4e-6 : 2e-6;
     shared_.now += took;
     return took;
   };
