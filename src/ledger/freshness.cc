@@ -4,23 +4,19 @@
 
 #include <algorithm>
 #include <numeric>
-#include <thread>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
 #include "furlong/error.hh"
 #include "furlong/spelling.hh"
+#include "host/share_out.hh"
 
 namespace furlong::ledger {
 namespace {
 
-struct Item {
-  std::string_view name;
-  std::string_view value;
-};
-
 /// Splits a key that the reader took.
+template <class Item>
 void split_key(std::string_view text, std::vector<Item>& items) {
   items.clear();
   while (!text.empty()) {
@@ -142,19 +138,10 @@ Freshness::Freshness(const Ledger& ledger, const DtypeList& dtypes, Now now)
 
   const auto cells = ledger_.cells();
   judged_.resize(cells.size());
-  // Records are judged one by one, so many of them can be shared out.
-  constexpr std::size_t kWorthAThread = 16384;
-  const std::size_t threads = std::min<std::size_t>(
-      std::max(1u, std::thread::hardware_concurrency()), cells.size() / kWorthAThread + 1);
-  std::vector<std::thread> others;
-  const std::size_t each = cells.size() / threads + 1;
-  for (std::size_t i = 1; i < threads; ++i) {
-    others.emplace_back([this, i, each, all = cells.size()] {
-      judge_range(std::min(i * each, all), std::min((i + 1) * each, all));
-    });
-  }
-  judge_range(0, std::min(each, cells.size()));
-  for (std::thread& other : others) other.join();
+  constexpr std::size_t kPiece = 4096;
+  host::share_out((cells.size() + kPiece - 1) / kPiece, [&](std::size_t i) {
+    judge_range(i * kPiece, std::min((i + 1) * kPiece, cells.size()));
+  });
   find_best();
 }
 
@@ -329,13 +316,16 @@ std::vector<std::string> Freshness::changed_families(std::size_t record) const {
 
 void Freshness::index_keys() {
   const auto cells = ledger_.cells();
+  std::vector<Item> items;
+  std::string buffer;
   slot_of_key_.assign(ledger_.name_count(), kNone);
   axes_of_dtype_.assign(now_.candidates.size(), kNone);
   for (const StoredCell& cell : cells) {
     std::uint32_t& slot = slot_of_key_[cell.key];
     if (slot == kNone) {
       slot = static_cast<std::uint32_t>(keys_.size());
-      keys_.push_back(index_key(ledger_.text(cell.key)));
+      split_key(ledger_.text(cell.key), items);
+      keys_.push_back(index_key(items, buffer));
     }
     if (is_measured(cell.tier)) {
       axes_of_dtype_[static_cast<std::size_t>(cell.dtype)] = keys_[slot].names;
@@ -343,10 +333,8 @@ void Freshness::index_keys() {
   }
 }
 
-Freshness::KeyInfo Freshness::index_key(std::string_view text) {
-  std::vector<Item> items;
-  split_key(text, items);
-  std::string buffer;
+Freshness::KeyInfo Freshness::index_key(std::vector<Item>& items, std::string& buffer) {
+  buffer.clear();
   for (const Item& item : items) {
     buffer += item.name;
     buffer += ',';
@@ -365,6 +353,7 @@ Freshness::KeyInfo Freshness::index_key(std::string_view text) {
       if (now_.keys.index(items[at].name) < 0) shape.hidden.push_back(at);
     }
     shape.names = name_sets_.intern(names);
+    shape.prefix = std::to_string(shape.names) + ':';
     shape.complete = true;
     for (const Key& one : now_.keys.keys()) {
       const auto at = std::find_if(items.begin(), items.end(),
@@ -384,7 +373,7 @@ Freshness::KeyInfo Freshness::index_key(std::string_view text) {
   }
   KeyInfo info;
   info.names = shape.names;
-  buffer = fmt::format("{}:", shape.names);
+  buffer = shape.prefix;
   for (const std::uint32_t at : shape.by_name) {
     buffer += items[at].value;
     buffer += ',';
@@ -427,7 +416,7 @@ bool Freshness::lookup(const CellKey& wanted, KeyInfo& info) const {
   info = {};
   info.names = name_sets_.find(names);
   if (info.names != Interner::kNone) {
-    std::string buffer = fmt::format("{}:", info.names);
+    std::string buffer = std::to_string(info.names) + ':';
     for (const Item& item : items) {
       buffer += item.value;
       buffer += ',';

@@ -116,6 +116,10 @@ class Freshness {
   std::string_view hidden_axes(std::uint32_t id) const { return hidden_.text(id); }
 
  private:
+  struct Item {
+    std::string_view name;
+    std::string_view value;
+  };
   struct KeyInfo {
     std::uint32_t names = 0;  ///< the set of its names
     std::uint32_t cell = kNone;
@@ -134,6 +138,7 @@ class Freshness {
   /// Names of a key in the order in which it holds them.
   struct Shape {
     std::uint32_t names = 0;
+    std::string prefix;                  ///< of the texts in cells_: the set of its names
     std::vector<std::uint32_t> by_name;  ///< positions of the items, ordered by name
     std::vector<std::int32_t> of_key;    ///< per key of the spec: position of its item, or -1
     std::vector<std::uint32_t> hidden;   ///< positions of the other items, ordered by name
@@ -150,7 +155,8 @@ class Freshness {
     return keys_[slot_of_key_[ledger_.cells()[record].key]];
   }
   void index_keys();
-  KeyInfo index_key(std::string_view text);
+  /// Both arguments are scratch: the items of the key, changed, and any text.
+  KeyInfo index_key(std::vector<Item>& items, std::string& buffer);
   void index_now(std::size_t dtypes);
   void judge_range(std::size_t begin, std::size_t end);
   void find_best();

@@ -20,19 +20,10 @@ class Interner {
 
   Interner() : slots_(64, kNone) { intern({}); }
 
-  NameId intern(std::string_view text) {
-    const std::size_t hash = std::hash<std::string_view>()(text);
-    std::size_t at = hash & (slots_.size() - 1);
-    for (; slots_[at] != kNone; at = (at + 1) & (slots_.size() - 1)) {
-      const Name& name = names_[slots_[at]];
-      if (name.hash == hash && this->text(slots_[at]) == text) return slots_[at];
-    }
-    const auto id = static_cast<NameId>(names_.size());
-    slots_[at] = id;
-    names_.push_back({hash, bytes_.size(), text.size()});
-    bytes_.insert(bytes_.end(), text.begin(), text.end());
-    if (2 * names_.size() > slots_.size()) grow();
-    return id;
+  NameId intern(std::string_view text) { return intern(text, std::hash<std::string_view>()(text)); }
+  /// A text of another one.
+  NameId intern(const Interner& other, NameId id) {
+    return intern(other.text(id), other.names_[id].hash);
   }
 
   /// kNone when the text was never interned.
@@ -59,6 +50,20 @@ class Interner {
     std::size_t first;
     std::size_t size;
   };
+
+  NameId intern(std::string_view text, std::size_t hash) {
+    std::size_t at = hash & (slots_.size() - 1);
+    for (; slots_[at] != kNone; at = (at + 1) & (slots_.size() - 1)) {
+      const Name& name = names_[slots_[at]];
+      if (name.hash == hash && this->text(slots_[at]) == text) return slots_[at];
+    }
+    const auto id = static_cast<NameId>(names_.size());
+    slots_[at] = id;
+    names_.push_back({hash, bytes_.size(), text.size()});
+    bytes_.insert(bytes_.end(), text.begin(), text.end());
+    if (2 * names_.size() > slots_.size()) grow();
+    return id;
+  }
 
   void grow() {
     std::vector<NameId> slots(2 * slots_.size(), kNone);

@@ -4,15 +4,14 @@
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
 #include <limits>
 #include <memory>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "furlong/error.hh"
 #include "host/files.hh"
+#include "host/share_out.hh"
 #include "ledger/ledger_reader.hh"
 #include "ledger/lines.hh"
 
@@ -134,37 +133,20 @@ Ledger Ledger::parse(std::string_view bytes, std::string_view file, const ReadOp
 
 Ledger Ledger::read(const std::filesystem::path& file, const ReadOptions& options) {
   const host::FileReader in(file);
-  // The answer does not depend on the number of parts: they are joined in file order.
-  constexpr std::size_t kLeastPart = 4 * kPiece;
-  constexpr std::size_t kMostParts = 8;
-  const std::size_t threads = std::max(1u, std::thread::hardware_concurrency());
-  const std::size_t count =
-      std::clamp<std::size_t>(in.size() / kLeastPart, 1, std::min(threads, kMostParts));
+  // The parts depend on the file alone, and they are joined in its order.
+  constexpr std::size_t kPart = 4 * kPiece;
+  const std::size_t count = std::max<std::size_t>(in.size() / kPart, 1);
   std::vector<std::size_t> begins = {0};
   for (std::size_t i = 1; i < count; ++i) {
     begins.push_back(std::max(begins.back(), line_start(in, in.size() / count * i)));
   }
   begins.push_back(std::numeric_limits<std::size_t>::max());
 
-  std::vector<std::unique_ptr<Feed>> parts;
-  for (std::size_t i = 0; i < count; ++i) {
-    parts.push_back(std::make_unique<Feed>(file.string(), in.size() / count, options));
-  }
-  std::vector<std::exception_ptr> failures(count);
-  const auto work = [&](std::size_t i) {
-    try {
-      feed_part(in, begins[i], begins[i + 1], *parts[i]);
-    } catch (...) {
-      failures[i] = std::current_exception();
-    }
-  };
-  std::vector<std::thread> others;
-  for (std::size_t i = 1; i < count; ++i) others.emplace_back(work, i);
-  work(0);
-  for (std::thread& other : others) other.join();
-  for (const std::exception_ptr& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
-  }
+  std::vector<std::unique_ptr<Feed>> parts(count);
+  host::share_out(count, [&](std::size_t i) {
+    parts[i] = std::make_unique<Feed>(file.string(), in.size() / count, options);
+    feed_part(in, begins[i], begins[i + 1], *parts[i]);
+  });
   return join_parts(parts, file.string());
 }
 

@@ -10,6 +10,7 @@
 #include "furlong/cell_key.hh"
 #include "furlong/key_spec.hh"
 #include "furlong/spelling.hh"
+#include "host/share_out.hh"
 
 namespace furlong::ledger {
 namespace {
@@ -185,10 +186,11 @@ NameId LedgerReader::intern_listed(std::string_view name) {
   return ledger_.names_.intern(name);
 }
 
-std::string LedgerReader::split_names(std::string_view field, std::string_view text, Names& into) {
-  if (into.text == text) return {};
-  std::vector<NameId>& names = scratch_;
-  names.clear();
+std::string LedgerReader::take_list(std::string_view field, std::string_view text,
+                                    std::uint32_t& list) {
+  list = list_texts_.find(text);
+  if (list != Interner::kNone) return {};
+  std::vector<NameId> names;
   ++list_count_;
   for (std::size_t start = 0; !text.empty() && start <= text.size();) {
     const std::size_t end = std::min(text.find('|', start), text.size());
@@ -205,8 +207,12 @@ std::string LedgerReader::split_names(std::string_view field, std::string_view t
     names.push_back(id);
     start = end + 1;
   }
-  into.text = text;
-  into.names.swap(names);
+  if (lists_.size() >= kMostLists) {
+    list_texts_ = {};
+    lists_.resize(1);
+  }
+  list = list_texts_.intern(text);
+  lists_.push_back(std::move(names));
   return {};
 }
 
@@ -246,8 +252,8 @@ std::string LedgerReader::take_run(std::int32_t number) {
   const std::string_view keys = line_.text(Field::kKeys);
   const auto spec = KeySpec::parse(keys);
   if (!spec) return spec.reason();
-  Names candidates;
-  reason = split_names("candidates", line_.text(Field::kCandidates), candidates);
+  std::uint32_t candidates = 0;
+  reason = take_list("candidates", line_.text(Field::kCandidates), candidates);
   if (!reason.empty()) return reason;
 
   Run& run = stored.run;
@@ -260,7 +266,7 @@ std::string LedgerReader::take_run(std::int32_t number) {
   run.argv = line_.text(Field::kArgv);
   run.date = line_.text(Field::kDate);
   run.keys = keys;
-  for (const NameId id : candidates.names) run.candidates.emplace_back(ledger_.text(id));
+  for (const NameId id : lists_[candidates]) run.candidates.emplace_back(ledger_.text(id));
   run.env = line_.text(Field::kEnv);
   run.worker = line_.text(Field::kWorker);
 
@@ -282,7 +288,7 @@ void LedgerReader::store_run(std::int32_t slot, StoredRun run) {
 void LedgerReader::absorb(LedgerReader&& next, std::int32_t line_offset) {
   Ledger& from = next.ledger_;
   std::vector<NameId> name(from.names_.size());
-  for (NameId id = 0; id < name.size(); ++id) name[id] = ledger_.names_.intern(from.text(id));
+  for (NameId id = 0; id < name.size(); ++id) name[id] = ledger_.names_.intern(from.names_, id);
   std::vector<std::int32_t> slot(next.slots_.size());
   for (std::size_t i = 0; i < slot.size(); ++i) {
     const RunSlot& other = next.slots_[i];
@@ -294,14 +300,6 @@ void LedgerReader::absorb(LedgerReader&& next, std::int32_t line_offset) {
   }
   const auto part = static_cast<std::uint32_t>(ledger_.parts_.size());
   ledger_.parts_.push_back(std::move(from.parts_.front()));
-  for (StoredOutcome& outcome : ledger_.parts_.back().outcomes) {
-    outcome.candidate = name[outcome.candidate];
-    outcome.family = name[outcome.family];
-    outcome.hash = name[outcome.hash];
-    outcome.reason = name[outcome.reason];
-  }
-  for (NameId& id : ledger_.parts_.back().ranked) id = name[id];
-  ledger_.cells_.reserve(ledger_.cells_.size() + from.cells_.size());
   for (StoredCell cell : from.cells_) {
     cell.run = slot[static_cast<std::size_t>(cell.run)];
     cell.key = name[cell.key];
@@ -318,6 +316,21 @@ void LedgerReader::absorb(LedgerReader&& next, std::int32_t line_offset) {
     ledger_.rehashes_.push_back(
         {name[rehash.family], name[rehash.from], name[rehash.to], rehash.line + line_offset});
   }
+  names_of_part_.push_back(std::move(name));
+}
+
+void LedgerReader::rename_parts() {
+  host::share_out(names_of_part_.size(), [&](std::size_t i) {
+    const std::vector<NameId>& name = names_of_part_[i];
+    Ledger::Part& part = ledger_.parts_[i + 1];
+    for (StoredOutcome& outcome : part.outcomes) {
+      outcome.candidate = name[outcome.candidate];
+      outcome.family = name[outcome.family];
+      outcome.hash = name[outcome.hash];
+      outcome.reason = name[outcome.reason];
+    }
+    for (NameId& id : part.ranked) id = name[id];
+  });
 }
 
 std::string LedgerReader::take_outcome(std::size_t i, NameId candidate, NameId family) {
@@ -383,13 +396,16 @@ std::string LedgerReader::take_cell(std::int32_t number) {
   cell.date = last_date_ = again(last_date_, line_.text(Field::kDate));
   const std::string_view cands = line_.text(Field::kCands);
   if (cands != cands_.text) {
-    if (!(reason = split_names("cands", cands, cands_)).empty()) return reason;
+    std::uint32_t list = 0;
+    if (!(reason = take_list("cands", cands, list)).empty()) return reason;
+    cands_ = {std::string(cands), lists_[list]};
     families_.clear();
     for (const NameId id : cands_.names) {
       families_.push_back(ledger_.names_.intern(std::string(family_of(ledger_.text(id)))));
     }
   }
-  reason = split_names("ranked", line_.text(Field::kRanked), ranked_);
+  std::uint32_t ranked = 0;
+  reason = take_list("ranked", line_.text(Field::kRanked), ranked);
   if (!reason.empty()) return reason;
 
   cell.first_outcome = static_cast<std::uint32_t>(own_part().outcomes.size());
@@ -403,8 +419,8 @@ std::string LedgerReader::take_cell(std::int32_t number) {
     }
   }
   cell.first_ranked = static_cast<std::uint32_t>(own_part().ranked.size());
-  cell.ranked_count = static_cast<std::uint32_t>(ranked_.names.size());
-  own_part().ranked.insert(own_part().ranked.end(), ranked_.names.begin(), ranked_.names.end());
+  cell.ranked_count = static_cast<std::uint32_t>(lists_[ranked].size());
+  own_part().ranked.insert(own_part().ranked.end(), lists_[ranked].begin(), lists_[ranked].end());
   cell.run = run_of(line_.text(Field::kRunId), cell.dtype);
   ledger_.cells_.push_back(cell);
   return {};
@@ -459,6 +475,7 @@ void LedgerReader::expect(double fraction) {
 }
 
 Ledger LedgerReader::finish() && {
+  rename_parts();
   // Runs that count, in file order, and where each slot's run went.
   std::vector<std::int32_t> slot_of(ledger_.runs_.size(), -1);
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {

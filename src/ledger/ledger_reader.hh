@@ -52,14 +52,19 @@ class LedgerReader {
   std::string take_dtype(std::int32_t& dtype);
   std::string take_tier(Tier& tier) const;
   std::string take_key(NameId& key);
-  std::string split_names(std::string_view field, std::string_view text, Names& into);
+  /// The position in lists_ of a `|`-joined list; it holds until the next call.
+  std::string take_list(std::string_view field, std::string_view text, std::uint32_t& list);
   NameId intern_listed(std::string_view name);
   std::string take_outcome(std::size_t i, NameId candidate, NameId family);
   NameId again(NameId last, std::string_view text);
   void store_run(std::int32_t slot, StoredRun run);
+  /// Gives the parts that were absorbed the names of this ledger.
+  void rename_parts();
   std::int32_t run_of(std::string_view run_id, std::int32_t dtype);
 
   const ReadOptions& options_;
+  /// Of each part that was absorbed: by its own name ids, those of this ledger.
+  std::vector<std::vector<NameId>> names_of_part_;
   LineReader line_;
   Ledger ledger_;
 
@@ -81,9 +86,11 @@ class LedgerReader {
   NameId last_date_ = 0;
   Names cands_;
   std::vector<NameId> families_;  ///< of cands_
-  Names ranked_;
   std::vector<NameId> last_hash_;
-  std::vector<NameId> scratch_;
+  // Lists that were taken apart, by the id of their text: rankings repeat, in no order.
+  static constexpr std::size_t kMostLists = 4096;
+  Interner list_texts_;
+  std::vector<std::vector<NameId>> lists_{{}};
   std::vector<std::uint32_t> listed_;  ///< by id: the last list that held the name
   std::uint32_t list_count_ = 0;
   std::vector<bool> good_key_;  ///< by id

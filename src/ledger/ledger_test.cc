@@ -419,6 +419,34 @@ TEST(Reader, FilesAreReadInPieces) {
   EXPECT_THROW(Ledger::read(folder.path() / "missing.jsonl", {}), Error);
 }
 
+TEST(Reader, ManyRankings) {
+  // More different lists than are remembered, each twice and with others between.
+  const std::vector<std::string> names = {"a", "b", "c", "d", "e", "f", "g", "h"};
+  auto run = sample_run();
+  run.candidates = names;
+  std::string bytes = to_line(run, "furlong") + "\n";
+  auto cell = sample_cell();
+  cell.outcomes.resize(names.size(), cell.outcomes[0]);
+  for (std::size_t i = 0; i < names.size(); ++i) cell.outcomes[i].candidate = names[i];
+  std::vector<std::vector<std::string>> rankings;
+  for (auto order = names; rankings.size() < 10000;
+       std::next_permutation(order.begin(), order.end())) {
+    rankings.push_back(order);
+    rankings.push_back(rankings[rankings.size() / 2]);
+  }
+  for (const auto& ranking : rankings) {
+    cell.ranked = ranking;
+    bytes += to_line(cell) + "\n";
+  }
+  const Ledger ledger = parse(bytes);
+  ASSERT_EQ(ledger.cells().size(), rankings.size());
+  for (std::size_t i = 0; i < rankings.size(); ++i) {
+    std::vector<std::string> ranking;
+    for (const NameId id : ledger.ranked(ledger.cells()[i])) ranking.emplace_back(ledger.text(id));
+    ASSERT_EQ(ranking, rankings[i]);
+  }
+}
+
 TEST(Reader, LongFilesAreReadInPartsWithTheSameAnswer) {
   const furlong::testing::TemporaryFolder folder;
   const auto file = folder.path() / "demo.cpu.jsonl";

@@ -59,6 +59,26 @@ NameId LineParser::add_name(std::string_view name) {
   return number;
 }
 
+void LineParser::keep_names(std::size_t count) {
+  order_.resize(count);
+  for (const Known& known : order_) seen_[known.number] = line_;
+}
+
+NameId LineParser::number_of(simdjson::ondemand::raw_json_string name, std::size_t size) {
+  unescaped_.resize(std::max(unescaped_.size(), size + kPadding));
+  std::uint8_t* into = unescaped_.data();
+  std::string_view text;
+  if (parser_.unescape(name, into).get(text) != simdjson::SUCCESS) return kNone;
+  const NameId number = add_name(text);
+  if (seen_[number] == line_) {
+    twice_ = text;
+    return kTwice;
+  }
+  seen_[number] = line_;
+  order_.push_back({quoted_[number], number});
+  return number;
+}
+
 std::string LineParser::bad_json(simdjson::error_code failure) {
   switch (failure) {
     case simdjson::UTF8_ERROR:

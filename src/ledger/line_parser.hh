@@ -21,13 +21,14 @@
 
 #include "base/text.hh"
 #include "ledger/interner.hh"
+#include "ledger/plain_number.hh"
 
 namespace furlong::ledger {
 
 struct FieldValue {
   enum class Type : std::uint8_t { kNull, kText, kNumber, kBool };
   Type type = Type::kNull;
-  bool whole = false;        ///< a number that is an integer of 64 bits
+  bool whole = false;        ///< a number that is spelled as an integer of at most 18 digits
   std::int64_t integer = 0;  ///< of a whole number
   double number = 0;         ///< of a number
   std::string_view text;     ///< of a text
@@ -49,6 +50,7 @@ class LineParser {
 
  private:
   static constexpr NameId kNone = Interner::kNone;
+  static constexpr NameId kTwice = kNone - 1;
   static constexpr simdjson::error_code kNested = simdjson::DEPTH_ERROR;
 
   /// A name and its closing quote as it stands in a line, for one quick comparison; of a name that
@@ -67,45 +69,35 @@ class LineParser {
     }
   };
 
-  /// The number of the name of `field`, the `position`th of its line; kNone when it is no string.
-  NameId number_of(simdjson::ondemand::field& field, std::size_t position);
+  /// Marks the first names of the previous line, `count` of them, as held by this one, and forgets
+  /// the others.
+  void keep_names(std::size_t count);
+  /// The number of the name that comes next in a line of `size` bytes whose names so far are those
+  /// in order_. kNone when it is no string, kTwice when the line holds it already.
+  NameId number_of(simdjson::ondemand::raw_json_string name, std::size_t size);
   NameId add_name(std::string_view name);
   /// Bytes of a text up to its closing quote; npos when an escape comes first. The text is closed.
   static std::size_t plain_size(const char* raw);
   static simdjson::error_code read_text(simdjson::ondemand::value& from, std::string_view& text);
   static simdjson::error_code read_value(simdjson::ondemand::value& from, FieldValue& value);
-  /// Whether the number at `token` is written as an integer that surely fits 64 bits.
-  static bool is_whole(const char* token) {
-    const char* at = token + (*token == '-' ? 1 : 0);
-    const char* digits = at;
-    while (*at >= '0' && *at <= '9') ++at;
-    return at - digits <= 18 && *at != '.' && *at != 'e' && *at != 'E';
-  }
   static std::string bad_json(simdjson::error_code failure);
   static std::string bad_value(simdjson::error_code failure);
   static std::string check_crc(std::string_view line, bool has_crc);
 
   simdjson::ondemand::parser parser_;
   Interner names_;
-  std::vector<std::uint64_t> seen_;  ///< by number: the last line that held the name
+  std::vector<std::uint64_t> seen_;  ///< by number: the last line that was known to hold the name
   std::vector<Quoted> quoted_;       ///< by number
-  std::vector<NameId> order_;        ///< numbers of the previous line, in order
-  NameId crc_ = kNone;               ///< the number of `crc`
+  struct Known {
+    Quoted quoted;
+    NameId number = 0;
+  };
+  std::vector<Known> order_;  ///< the names of the previous line, each another one, in order
+  std::string twice_;         ///< the name that stood twice
+  std::vector<std::uint8_t> unescaped_;
+  NameId crc_ = kNone;  ///< the number of `crc`
   std::uint64_t line_ = 0;
 };
-
-simdjson_inline NameId LineParser::number_of(simdjson::ondemand::field& field,
-                                             std::size_t position) {
-  if (position < order_.size() && quoted_[order_[position]].matches(field.key().raw())) {
-    return order_[position];
-  }
-  std::string_view name;
-  if (field.unescaped_key().get(name) != simdjson::SUCCESS) return kNone;
-  const NameId number = add_name(name);
-  order_.resize(position);
-  order_.push_back(number);
-  return number;
-}
 
 inline std::size_t LineParser::plain_size(const char* raw) {
   static_assert(std::endian::native == std::endian::little, "the first byte is the lowest");
@@ -158,11 +150,15 @@ simdjson_inline simdjson::error_code LineParser::read_value(simdjson::ondemand::
       break;
   }
   value.type = FieldValue::Type::kNumber;
-  value.whole = is_whole(token);
-  if (!value.whole) return from.get_double().get(value.number);
-  const auto failure = from.get_int64().get(value.integer);
-  value.number = static_cast<double>(value.integer);
-  return failure;
+  static_assert(kPlainNumberPadding <= kPadding);
+  if (const auto plain = read_plain_number(token)) {
+    value.whole = plain->whole;
+    value.integer = plain->integer;
+    value.number = plain->number;
+    return simdjson::SUCCESS;  // the parser passes over a value that it was not asked for
+  }
+  value.whole = false;
+  return from.get_double().get(value.number);
 }
 
 template <class Place>
@@ -175,17 +171,27 @@ std::string LineParser::parse(std::string_view line, Place&& place) {
   if (const auto failure = document.get_object().get(object)) {
     return begins_with_mark(line) ? std::string(kMarkReason) : bad_json(failure);
   }
-  std::size_t position = 0;
+  // Where the previous line holds the name that comes next, if both went the same way so far.
+  const Known* expected = order_.data();
+  const Known* end = expected + order_.size();
+  bool again = true;
   bool has_crc = false;
   for (auto item : object) {
     simdjson::ondemand::field field;
     if (const auto failure = std::move(item).get(field)) return bad_json(failure);
-    const NameId number = number_of(field, position++);
-    if (number == kNone) return bad_json(simdjson::STRING_ERROR);
-    if (seen_[number] == line_) {
-      return "field " + quoted(name(number)) + " stands twice; a line names each field once";
+    NameId number = 0;
+    if (expected != end && expected->quoted.matches(field.key().raw())) {
+      number = (expected++)->number;
+    } else {
+      if (again) keep_names(static_cast<std::size_t>(expected - order_.data()));
+      again = false;
+      expected = end;
+      number = number_of(field.key(), line.size());
+      if (number == kNone) return bad_json(simdjson::STRING_ERROR);
+      if (number == kTwice) {
+        return "field " + furlong::quoted(twice_) + " stands twice; a line names each field once";
+      }
     }
-    seen_[number] = line_;
     has_crc = has_crc || number == crc_;
     if (const auto failure = read_value(field.value(), place(number))) {
       return "field " + quoted(name(number)) + ": " + bad_value(failure);

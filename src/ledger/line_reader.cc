@@ -57,10 +57,10 @@ constexpr std::pair<std::string_view, Kind> kKindNames[] = {
 
 }  // namespace
 
-LineReader::Meaning LineReader::meaning_of(std::string_view name) const {
-  if (name == library_) return {Field::kCommit, false, 0};
+std::size_t LineReader::place_of(std::string_view name) const {
+  if (name == library_) return static_cast<std::size_t>(Field::kCommit);
   for (const auto& [known, field] : kFieldNames) {
-    if (name == known) return {field, false, 0};
+    if (name == known) return static_cast<std::size_t>(field);
   }
   const std::size_t letters = std::min(name.find_first_of("0123456789"), name.size());
   const std::string_view digits = name.substr(letters);
@@ -69,32 +69,32 @@ LineReader::Meaning LineReader::meaning_of(std::string_view name) const {
     const auto index = parse_int32(digits);
     const bool plain = digits.size() == 1 || (!digits.empty() && digits.front() != '0');
     if (!index || !plain) break;
-    const auto candidate = static_cast<std::size_t>(*index);
-    return {Field::kOther, true, candidate * kCandidateFields + static_cast<std::size_t>(field)};
+    return place_of(field, static_cast<std::size_t>(*index));
   }
-  return {};
+  return static_cast<std::size_t>(Field::kOther);
+}
+
+LineReader::Value& LineReader::value_at(std::size_t at, std::size_t line_size) {
+  if (at >= values_.size()) {
+    // More candidates than bytes are none: such a name means nothing here.
+    if (at / kCandidateFields >= kFields + line_size) {
+      return values_[static_cast<std::size_t>(Field::kOther)];
+    }
+    values_.resize(std::max(at + 1, 2 * values_.size()));
+  }
+  return values_[at];
 }
 
 std::string LineReader::read(std::string_view line) {
   ++line_;
   std::string reason = parser_.parse(line, [&](NameId number) -> FieldValue& {
-    while (meanings_.size() <= number) {
-      meanings_.push_back(meaning_of(parser_.name(static_cast<NameId>(meanings_.size()))));
+    while (places_.size() <= number) {
+      places_.push_back(place_of(parser_.name(static_cast<NameId>(places_.size()))));
     }
-    const Meaning& meaning = meanings_[number];
-    if (!meaning.of_candidate) {
-      // Fields that mean nothing share the last place.
-      Value& value = values_[static_cast<std::size_t>(meaning.field)];
-      value.line = line_;
-      return value.value;
-    }
-    if (meaning.at >= candidates_.size()) {
-      // More candidates than bytes are none: such a name means nothing here.
-      if (meaning.at / kCandidateFields >= line.size()) return values_.back().value;
-      candidates_.resize(std::max(meaning.at + 1, 2 * candidates_.size()));
-    }
-    candidates_[meaning.at].line = line_;
-    return candidates_[meaning.at].value;
+    const std::size_t at = places_[number];
+    Value& value = at < values_.size() ? values_[at] : value_at(at, line.size());
+    value.line = line_;
+    return value.value;
   });
   if (!reason.empty()) return reason;
   const FieldValue* named = get(Field::kKind);

@@ -2,7 +2,6 @@
 // part (it shows simdjson through LineParser).
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -80,8 +79,8 @@ class LineReader {
     return holds(value) ? &value.value : nullptr;
   }
   const FieldValue* get(CandidateField field, std::size_t candidate) const {
-    const std::size_t at = candidate * kCandidateFields + static_cast<std::size_t>(field);
-    return at < candidates_.size() && holds(candidates_[at]) ? &candidates_[at].value : nullptr;
+    const std::size_t at = place_of(field, candidate);
+    return at < values_.size() && holds(values_[at]) ? &values_[at].value : nullptr;
   }
   /// A text; empty when it is missing or something else.
   std::string_view text(Field field) const {
@@ -98,23 +97,22 @@ class LineReader {
     std::uint64_t line = 0;
     FieldValue value;
   };
-  /// What a field name means: a Field, or a CandidateField of a candidate.
-  struct Meaning {
-    Field field = Field::kOther;
-    bool of_candidate = false;
-    std::size_t at = 0;  ///< in candidates_
-  };
-
   bool holds(const Value& value) const {
     return value.line == line_ && value.value.type != FieldValue::Type::kNull;
   }
-  Meaning meaning_of(std::string_view name) const;
+  static constexpr std::size_t place_of(CandidateField field, std::size_t candidate) {
+    return kFields + candidate * kCandidateFields + static_cast<std::size_t>(field);
+  }
+  /// The place in values_ of the field with a name.
+  std::size_t place_of(std::string_view name) const;
+  /// values_[at], which may not be there yet.
+  Value& value_at(std::size_t at, std::size_t line_size);
 
   std::string library_;
   LineParser parser_;
-  std::vector<Meaning> meanings_;  ///< by the parser's number
-  std::array<Value, kFields> values_{};
-  std::vector<Value> candidates_;
+  std::vector<std::size_t> places_;  ///< by the parser's number: in values_
+  /// Fields, then those of candidates. Fields that mean nothing share a place.
+  std::vector<Value> values_ = std::vector<Value>(kFields);
   Kind kind_ = Kind::kOther;
   std::uint64_t line_ = 0;
 };

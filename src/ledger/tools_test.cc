@@ -65,6 +65,17 @@ TEST(Verify, ReportsEveryDamagedLine) {
   EXPECT_NE(found.warnings[0].find("without a run line"), std::string::npos);
 }
 
+TEST(Verify, ADamagedLineTellsNothingOfTheNext) {
+  const std::string fields = R"({"kind": "other", "a": 1, "b": 2, "a": 3})";
+  const std::string other = R"({"kind": "other", "a": 1, "b": 2, "b": 3})";
+  const auto found =
+      verify(run_line() + fields + "\n" + fields + "\n" + other + "\n" + fields + "\n", "f", {});
+  ASSERT_EQ(found.damaged.size(), 4u);
+  for (const auto& line : found.damaged) {
+    EXPECT_NE(line.reason.find("stands twice"), std::string::npos) << line.reason;
+  }
+}
+
 TEST(Repair, KeepsUndamagedLinesByteForByte) {
   const std::string good =
       run_line() + " \n" + without_crc(cell_line(1)) + "{\"kind\":\"other\"}\n" + cell_line(2);

@@ -1,9 +1,10 @@
+#include "table/format_ms.hh"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <string_view>
 
 #include "base/number.hh"
@@ -30,58 +31,61 @@ int decimal_exponent(double value) {
   return exponent_of(written.ptr);
 }
 
-/// Powers of ten that a long double of 64 bits holds exactly.
-constexpr std::array<long double, 28> kTen = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,
-                                              1e7L,  1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L,
-                                              1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L, 1e20L,
-                                              1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
+/// Powers of ten that a double holds exactly.
+constexpr std::array<double, 23> kTen = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                         1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                         1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/// The usual case without exact arithmetic: four digits of a value from 1e-24 to 1e3. Writes to
+/// The usual case without exact arithmetic: four digits of a value from 1e-18 to 1e3. Writes to
 /// `buffer` (32 bytes) and returns the end; null where rounding is too close to call.
 char* quick_four_digits(double ms, char* buffer) {
-  if constexpr (std::numeric_limits<long double>::digits < 64) return nullptr;
-  if (!(ms >= 1e-23 && ms < 1e3)) return nullptr;
-  // ms x 10^decimals has an error below 2^-64 of itself; it lies in [1000, 10000).
-  int decimals = 1;
-  while (static_cast<long double>(ms) * kTen[static_cast<std::size_t>(decimals)] < 1000.0L) {
-    ++decimals;
-  }
-  const long double scaled =
-      static_cast<long double>(ms) * kTen[static_cast<std::size_t>(decimals)];
-  constexpr long double kClose = 1e-9L;
-  if (scaled < 1000.0L + kClose || scaled > 10000.0L - kClose) return nullptr;
+  if (!(ms >= 1e-18 && ms < 1e3)) return nullptr;
+  // ms x 10^decimals lies in [1000, 10000); it is rounded once, by less than 1e-11.
+  std::size_t places = 1;
+  while (ms * kTen[places] < 1000.0) ++places;
+  const double scaled = ms * kTen[places];
+  constexpr double kClose = 1e-9;
+  if (scaled < 1000.0 + kClose || scaled > 10000.0 - kClose) return nullptr;
   auto whole = static_cast<std::uint32_t>(scaled);
-  const long double part = scaled - static_cast<long double>(whole);
-  if (part > 0.5L - kClose && part < 0.5L + kClose) return nullptr;
-  if (part > 0.5L) ++whole;
+  const double part = scaled - whole;
+  if (part > 0.5 - kClose && part < 0.5 + kClose) return nullptr;
+  if (part > 0.5) ++whole;
   // `whole` has 4 digits, or is 10000.
-  std::array<char, 5> digits;
-  const auto count =
-      std::to_chars(digits.data(), digits.data() + digits.size(), whole).ptr - digits.data();
-  const auto before_point = count - decimals;
-  char* at = buffer;
-  if (before_point <= 0) {
-    *at++ = '0';
-    *at++ = '.';
-    for (auto zero = before_point; zero < 0; ++zero) *at++ = '0';
-    return std::copy_n(digits.data(), count, at);
+  if (whole == 10000) return nullptr;
+  std::array<char, 4> digits;
+  for (std::size_t i = digits.size(); i-- > 0; whole /= 10) {
+    digits[i] = static_cast<char>('0' + whole % 10);
   }
-  at = std::copy_n(digits.data(), before_point, at);
+  char* at = buffer;
+  std::size_t before_point = 0;
+  if (places >= digits.size()) {
+    *at++ = '0';
+  } else {
+    before_point = digits.size() - places;
+    for (std::size_t i = 0; i < before_point; ++i) *at++ = digits[i];
+  }
   *at++ = '.';
-  return std::copy_n(digits.data() + before_point, count - before_point, at);
+  for (std::size_t i = digits.size(); i < places; ++i) *at++ = '0';
+  for (std::size_t i = before_point; i < digits.size(); ++i) *at++ = digits[i];
+  return at;
 }
 
 }  // namespace
 
-std::string format_ms(double ms) {
-  if (!std::isfinite(ms)) return shortest(ms);
-  std::array<char, 32> quick;
-  if (char* const end = quick_four_digits(ms, quick.data())) return {quick.data(), end};
+char* write_ms(double ms, char* at) {
+  if (!std::isfinite(ms)) {
+    const std::string text = shortest(ms);
+    return std::copy(text.begin(), text.end(), at);
+  }
+  if (char* const end = quick_four_digits(ms, at)) return end;
   const int exponent = ms > 0 ? decimal_exponent(ms) : 0;
-  std::array<char, 400> buffer;
-  const auto written = std::to_chars(buffer.data(), buffer.data() + buffer.size(), ms,
-                                     std::chars_format::fixed, std::max(0, 3 - exponent));
-  return {buffer.data(), written.ptr};
+  return std::to_chars(at, at + kMostMs, ms, std::chars_format::fixed, std::max(0, 3 - exponent))
+      .ptr;
+}
+
+std::string format_ms(double ms) {
+  std::array<char, kMostMs> buffer;
+  return {buffer.data(), write_ms(ms, buffer.data())};
 }
 
 }  // namespace furlong

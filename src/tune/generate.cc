@@ -4,14 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <charconv>
-#include <exception>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <optional>
 #include <system_error>
-#include <thread>
 
 #include "base/number.hh"
 #include "base/text.hh"
@@ -19,6 +17,8 @@
 #include "furlong/key_spec.hh"
 #include "furlong/table.hh"
 #include "host/files.hh"
+#include "host/share_out.hh"
+#include "table/format_ms.hh"
 #include "tune/near_set.hh"
 
 namespace furlong::tune {
@@ -38,7 +38,7 @@ constexpr std::uint32_t stride_of(Tier tier) {
 }
 
 struct Entry {
-  NameId candidate = 0;
+  std::uint32_t candidate = 0;  ///< position in the dtype's list
   double ms = 0;
 };
 
@@ -51,13 +51,11 @@ struct Row {
   std::int32_t line = 0;
 };
 
-/// The rows of one dtype, in the making and made.
+/// The rows of one dtype.
 struct DtypePart {
   std::vector<Row> rows;
   std::vector<Entry> entries;
-  std::string text;
-  std::array<std::int64_t, kTierNames.size()> counts{};
-  std::exception_ptr failure;
+  std::vector<std::string> heads;  ///< by candidate: how its entries begin, ` | <candidate> `
 };
 
 class Generator {
@@ -65,46 +63,61 @@ class Generator {
   Generator(const Freshness& freshness, const TableNames& names)
       : freshness_(freshness), ledger_(freshness.ledger()), names_(names) {}
 
-  /// The rows of each dtype, in order.
-  std::vector<std::string> rows(std::array<std::int64_t, kTierNames.size()>& counts) {
-    read_table_keys();
+  /// Finds the rows of every dtype; returns how many each tier has.
+  std::array<std::int64_t, kTierNames.size()> find_rows() {
     const std::size_t dtypes = names_.dtypes.names().size();
+    // Of several faults the first in this order is told.
+    host::share_out(1 + dtypes, [&](std::size_t i) {
+      if (i == 0) return read_table_keys();
+      refuse_hidden_axes(static_cast<std::int32_t>(i - 1));
+    });
     std::vector<std::vector<std::int32_t>> best(dtypes);
     for (const std::int32_t record : freshness_.best()) {
       best[static_cast<std::size_t>(cell(record).dtype)].push_back(record);
     }
-    for (std::size_t dtype = 0; dtype < dtypes; ++dtype) {
-      refuse_hidden_axes(static_cast<std::int32_t>(dtype));
+    parts_.resize(dtypes);
+    host::share_out(dtypes, [&](std::size_t dtype) {
+      if (!best[dtype].empty()) make_part(dtype, best[dtype], parts_[dtype]);
+    });
+    std::array<std::int64_t, kTierNames.size()> counts{};
+    for (const DtypePart& part : parts_) {
+      for (const Row& row : part.rows) ++counts[static_cast<std::size_t>(row.tier)];
     }
-    // Dtypes have nothing to do with each other; whoever takes one, its part stands in dtype order,
-    // and the first dtype's failure is the one that is told.
-    std::vector<DtypePart> parts(dtypes);
-    std::atomic<std::size_t> next{0};
-    const auto work = [&] {
-      for (std::size_t dtype = next++; dtype < dtypes; dtype = next++) {
-        try {
-          if (!best[dtype].empty()) make_part(dtype, best[dtype], parts[dtype]);
-        } catch (...) {
-          parts[dtype].failure = std::current_exception();
-        }
-      }
+    return counts;
+  }
+
+  /// Appends the rows in order.
+  void write_rows(std::string& text) const {
+    struct Piece {
+      std::size_t dtype;
+      std::span<const Row> rows;
     };
-    constexpr std::size_t kWorthAThread = 4096;
-    std::size_t threads = freshness_.best().size() / kWorthAThread + 1;
-    threads =
-        std::min({threads, dtypes,
-                  static_cast<std::size_t>(std::max(1u, std::thread::hardware_concurrency()))});
-    std::vector<std::thread> others;
-    for (std::size_t i = 1; i < threads; ++i) others.emplace_back(work);
-    work();
-    for (std::thread& other : others) other.join();
-    std::vector<std::string> texts;
-    for (DtypePart& part : parts) {
-      if (part.failure) std::rethrow_exception(part.failure);
-      texts.push_back(std::move(part.text));
-      for (std::size_t tier = 0; tier < counts.size(); ++tier) counts[tier] += part.counts[tier];
+    constexpr std::size_t kRows = 512;
+    std::vector<Piece> pieces;
+    for (std::size_t dtype = 0; dtype < parts_.size(); ++dtype) {
+      std::span<const Row> rows = parts_[dtype].rows;
+      while (!rows.empty()) {
+        const auto some = rows.first(std::min(kRows, rows.size()));
+        pieces.push_back({dtype, some});
+        rows = rows.subspan(some.size());
+      }
     }
-    return texts;
+    host::share_out_in_order(
+        pieces.size(),
+        [&](std::size_t i, std::string& piece) {
+          const std::string begin = "dtype=" + names_.dtypes.names()[pieces[i].dtype];
+          std::size_t size = 0;
+          for (const Row& row : pieces[i].rows) {
+            write(row, begin, parts_[pieces[i].dtype], piece, size);
+          }
+          piece.resize(size);
+        },
+        [&](std::size_t i, const std::string& piece) {
+          // The first piece tells the size of all: a text that grows is copied again and again.
+          if (i == 0)
+            text.reserve(text.size() + (piece.size() + piece.size() / 16) * pieces.size());
+          text += piece;
+        });
   }
 
  private:
@@ -171,8 +184,7 @@ class Generator {
       const auto right = values(b);
       return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end());
     });
-    order_.resize(ids.size());
-    for (std::uint32_t i = 0; i < ids.size(); ++i) order_[ids[i]] = i;
+    order_ = std::move(ids);
   }
 
   void refuse_hidden_axes(std::int32_t dtype) const {
@@ -201,29 +213,32 @@ class Generator {
   void make_part(std::size_t dtype, const std::vector<std::int32_t>& best, DtypePart& part) const {
     find_rows(dtype, best, part);
     fill_gaps(static_cast<std::int32_t>(dtype), part.rows);
-    std::sort(part.rows.begin(), part.rows.end(), [&](const Row& a, const Row& b) {
-      return order_[a.table_key] < order_[b.table_key];
-    });
-    if (!part.rows.empty()) {
-      // The first row tells the size of all: a text that grows is copied again and again.
-      write(part.rows.front(), part.entries, names_.dtypes.names()[dtype], part.text);
-      part.text.reserve((part.text.size() + 16) * part.rows.size());
-      part.text.clear();
+    // Rows have distinct keys, and the order of those is known.
+    constexpr std::size_t kNoRow = static_cast<std::size_t>(-1);
+    std::vector<std::size_t> row_of(order_.size(), kNoRow);
+    for (std::size_t i = 0; i < part.rows.size(); ++i) row_of[part.rows[i].table_key] = i;
+    std::vector<Row> ordered;
+    ordered.reserve(part.rows.size());
+    for (const std::uint32_t key : order_) {
+      if (row_of[key] != kNoRow) ordered.push_back(part.rows[row_of[key]]);
     }
-    for (const Row& row : part.rows) {
-      ++part.counts[static_cast<std::size_t>(row.tier)];
-      write(row, part.entries, names_.dtypes.names()[dtype], part.text);
-    }
+    part.rows = std::move(ordered);
   }
 
   void find_rows(std::size_t dtype, const std::vector<std::int32_t>& best, DtypePart& part) const {
     std::vector<Entry>& entries = part.entries;
     std::vector<Row>& rows = part.rows;
-    std::vector<bool> is_now(ledger_.name_count(), false);
+    constexpr std::uint32_t kNoCandidate = static_cast<std::uint32_t>(-1);
+    std::vector<std::uint32_t> position(ledger_.name_count(), kNoCandidate);
     for (const std::string& candidate : freshness_.now().candidates[dtype]) {
       const NameId id = ledger_.find(candidate);
-      if (id != Interner::kNone) is_now[id] = true;
+      if (id != Interner::kNone) position[id] = static_cast<std::uint32_t>(part.heads.size());
+      part.heads.push_back(" | " + candidate + ' ');
     }
+    std::size_t ranked = 0;
+    for (const std::int32_t record : best) ranked += cell(record).ranked_count;
+    rows.reserve(best.size());
+    entries.reserve(ranked);
     for (const std::int32_t record : best) {
       const StoredCell& one = cell(record);
       const auto outcomes = ledger_.outcomes(one);
@@ -234,18 +249,18 @@ class Generator {
               0,
               one.line};
       for (const NameId name : ledger_.ranked(one)) {
-        if (!is_now[name]) continue;
+        if (position[name] == kNoCandidate) continue;
         const auto outcome =
             std::find_if(outcomes.begin(), outcomes.end(),
                          [&](const StoredOutcome& each) { return each.candidate == name; });
         if (outcome == outcomes.end() || !outcome->timed()) continue;
         if (outcome->status != Status::kOk && outcome->status != Status::kEliminated) continue;
-        entries.push_back({name, outcome->median_ms});
+        entries.push_back({position[name], outcome->median_ms});
       }
       if (entries.size() == row.first_entry) {
         row.timed = false;
         for (const NameId name : ledger_.ranked(one)) {
-          if (is_now[name]) entries.push_back({name, 0});
+          if (position[name] != kNoCandidate) entries.push_back({position[name], 0});
         }
       }
       row.entry_count = static_cast<std::uint32_t>(entries.size()) - row.first_entry;
@@ -317,19 +332,33 @@ class Generator {
     return lattice;
   }
 
-  void write(const Row& row, const std::vector<Entry>& entries, const std::string& dtype,
-             std::string& text) const {
-    text += "dtype=";
-    text += dtype;
+  /// Writes a row to text, from `size` on, and moves `size` behind it. What follows `size` in the
+  /// text is room.
+  void write(const Row& row, const std::string& begin, const DtypePart& part, std::string& text,
+             std::size_t& size) const {
     const auto key = values(row.table_key);
+    const auto entries = std::span(part.entries).subspan(row.first_entry, row.entry_count);
+    std::size_t most = begin.size() + kMostTail;
     for (std::size_t k = 0; k < key.size(); ++k) {
-      text += ' ';
-      text += spec()[k].name;
-      text += '=';
+      most += spec()[k].name.size() + kMostNumber;
+      if (spec()[k].kind == KeyKind::kExact)
+        most += exact_[static_cast<std::size_t>(key[k])].size();
+    }
+    for (const Entry& entry : entries) most += part.heads[entry.candidate].size() + kMostMs;
+    if (text.size() < size + most) text.resize(2 * (size + most));
+
+    char* at = text.data() + size;
+    const auto put = [&at](std::string_view what) {
+      std::memcpy(at, what.data(), what.size());
+      at += what.size();
+    };
+    put(begin);
+    for (std::size_t k = 0; k < key.size(); ++k) {
+      *at++ = ' ';
+      put(spec()[k].name);
+      *at++ = '=';
       if (spec()[k].kind == KeyKind::kLog) {
-        std::array<char, 24> digits;
-        const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), key[k]).ptr;
-        text.append(digits.data(), end);
+        at = std::to_chars(at, at + kMostNumber, key[k]).ptr;
         continue;
       }
       const std::string& value = exact_[static_cast<std::size_t>(key[k])];
@@ -339,26 +368,32 @@ class Generator {
                         "text without | and #",
                         ledger_.file(), row.line, furlong::quoted(value), spec()[k].name));
       }
-      text += value;
+      put(value);
     }
-    for (std::uint32_t i = 0; i < row.entry_count; ++i) {
-      const Entry& entry = entries[row.first_entry + i];
-      text += " | ";
-      text += ledger_.text(entry.candidate);
-      text += ' ';
-      text += row.timed ? format_ms(entry.ms) : "-";
+    for (const Entry& entry : entries) {
+      put(part.heads[entry.candidate]);
+      if (row.timed) {
+        at = write_ms(entry.ms, at);
+      } else {
+        *at++ = '-';
+      }
     }
-    text += " # ";
-    text += tier_name(row.tier);
-    text += '\n';
+    put(" # ");
+    put(tier_name(row.tier));
+    *at++ = '\n';
+    size = static_cast<std::size_t>(at - text.data());
   }
+
+  static constexpr std::size_t kMostNumber = 24;  ///< a whole number of 64 bits, ` ` and `=`
+  static constexpr std::size_t kMostTail = 32;    ///< ` # `, a tier and the end of the line
 
   const Freshness& freshness_;
   const Ledger& ledger_;
   const TableNames& names_;
+  std::vector<DtypePart> parts_;      ///< by dtype
   std::vector<std::int64_t> values_;  ///< by table key, key
   std::vector<std::string> exact_;    ///< by rank
-  std::vector<std::uint32_t> order_;  ///< by table key: its place among all, in row order
+  std::vector<std::uint32_t> order_;  ///< table keys in row order
 };
 
 bool any_measured(const std::array<std::int64_t, kTierNames.size()>& rows) {
@@ -476,7 +511,8 @@ GeneratedTable generate_table(const Ledger& ledger, const TableNames& names,
   table.op = names.op;
   table.device = names.device;
   table.warnings.assign(ledger.warnings().begin(), ledger.warnings().end());
-  const auto rows = Generator(freshness, names).rows(table.rows);
+  Generator generator(freshness, names);
+  table.rows = generator.find_rows();
 
   std::string& text = table.text;
   text = fmt::format("# op={} device={} {}={}", names.op, names.device, names.library,
@@ -498,10 +534,7 @@ GeneratedTable generate_table(const Ledger& ledger, const TableNames& names,
   }
   text += fmt::format(" date={}\n# source=ledger:{} tiers={}\n# keys: {}\n", newest.run.date,
                       names.source, tiers, keys);
-  std::size_t size = text.size();
-  for (const std::string& part : rows) size += part.size();
-  text.reserve(size);
-  for (const std::string& part : rows) text += part;
+  generator.write_rows(text);
   return table;
 }
 

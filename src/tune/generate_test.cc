@@ -1,10 +1,12 @@
 #include "tune/generate.hh"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "furlong/error.hh"
 #include "furlong/table.hh"
 #include "host/json.hh"
+#include "ledger/writer.hh"
 #include "support/shared.hh"
 
 namespace furlong::tune {
@@ -125,6 +127,60 @@ TEST(GenerateTable, RefusesNamesThatNoTableCanHold) {
   const auto table =
       generate_table(demo_ledger("slow", "slow:w=-3:Xy=2147483647"), demo_names(), demo_hashes);
   EXPECT_NO_THROW(parse_tables(table.text, "demo.cpu.txt", DtypeList()));
+}
+
+TEST(GenerateTable, LongTablesAreInOrder) {
+  // Rows are written in pieces and side by side; the parser takes them in order only.
+  const DtypeList dtypes;
+  std::string bytes;
+  ledger::Run run;
+  run.run_id = "r";
+  run.device = "cpu";
+  run.commit = "0a1b2c3d";
+  run.date = "2026-05-04";
+  run.tier = Tier::kCoarse;
+  run.keys = "side:exact n:log";
+  run.candidates = {"fast", "slow"};
+  for (const auto& dtype : dtypes.names()) {
+    run.dtype = dtype;
+    bytes += ledger::to_line(run, "furlong") + "\n";
+  }
+  ledger::Cell cell;
+  cell.run_id = "r";
+  cell.tier = Tier::kCoarse;
+  cell.date = run.date;
+  cell.ranked = {"slow", "fast"};
+  cell.outcomes.resize(2);
+  cell.outcomes[0].candidate = "fast";
+  cell.outcomes[0].hash = "11111111";
+  cell.outcomes[0].median_ms = 12345.678;  // not of the quick way
+  cell.outcomes[1] = cell.outcomes[0];
+  cell.outcomes[1].candidate = "slow";
+  cell.outcomes[1].hash = "22222222";
+  constexpr int kN = 997;
+  for (int i = 0; i < kN; ++i) {
+    const int n = (i * 31) % kN + 1;
+    cell.outcomes[1].median_ms = n;
+    for (const char* side : {"R", "L"}) {
+      cell.key = fmt::format("side={},n={}", side, n);
+      for (const auto& dtype : dtypes.names()) {
+        cell.dtype = dtype;
+        bytes += ledger::to_line(cell) + "\n";
+      }
+    }
+  }
+  std::string rows;
+  for (const auto& dtype : dtypes.names()) {
+    for (const char* side : {"L", "R"}) {
+      for (int n = 1; n <= kN; ++n) {
+        rows += fmt::format("dtype={} side={} n={} | slow {} | fast 12346 # coarse\n", dtype, side,
+                            n, format_ms(n));
+      }
+    }
+  }
+  const auto ledger = ledger::Ledger::parse(bytes, "demo.cpu.jsonl", {});
+  const std::string text = generate_table(ledger, demo_names(), demo_hashes).text;
+  EXPECT_EQ(text.substr(text.find("\ndtype=") + 1), rows);
 }
 
 TEST(CheckTable, ShowsWhereLongLinesDiffer) {
