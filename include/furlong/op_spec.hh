@@ -33,6 +33,13 @@ class Problem {
   /// Makes the ring hold `copies` >= 1 copies (contents unspecified until restore()).
   virtual void resize_ring(int copies) = 0;
 
+  /// Moves the ring to another piece of memory; equal `place`s >= 0 are the same piece, and how
+  /// many pieces there are is the problem's affair. What copies hold is unspecified until
+  /// restore(). How physical pages get along in the caches decides some per cent of a short time,
+  /// so a race uses another place in each round, the same one for all candidates. The default has
+  /// one place.
+  virtual void move_ring(int place) { static_cast<void>(place); }
+
   /// Brings the first `copies` copies of the ring back to the inputs, so that every candidate
   /// starts from the same data.
   virtual void restore(int copies) = 0;

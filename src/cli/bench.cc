@@ -66,7 +66,8 @@ std::string verify(Problem& problem, const std::vector<int>& contenders,
   return "";
 }
 
-Row measure(const OpSpec& op, int dtype, const CellKey& key, const Options& options) {
+Row measure(const OpSpec& op, int dtype, const CellKey& key, const Options& options,
+            race::CoreWatch& watch) {
   const auto& vocabulary = op.vocabulary;
   const auto& names = vocabulary.candidates[static_cast<std::size_t>(dtype)];
   Row row;
@@ -92,8 +93,7 @@ Row measure(const OpSpec& op, int dtype, const CellKey& key, const Options& opti
   if (!row.failure.empty()) return row;
   race::CompareOptions how;
   how.rounds = options.rounds;
-  how.core_probe = [] { return host::core_probe_s(host::system_clock()); };
-  const auto timed = race::compare(*problem, contenders, how, host::system_clock());
+  const auto timed = race::compare(*problem, contenders, how, host::system_clock(), watch);
   row.auto_ms = timed.front().median_ms;
   for (const auto& contender : timed) {
     if (contender.candidate == Problem::kAuto) continue;
@@ -207,11 +207,12 @@ int run(const Context& context, const Options& options) {
       cells.emplace_back(d, key);
     }
   }
+  race::CoreWatch watch([] { return host::core_probe_s(host::system_clock()); });
   std::vector<Row> rows;
   for (const auto& [d, key] : cells) {
     progress.show(fmt::format("[{}/{}] {} {} {}", rows.size(), cells.size(), options.op,
                               op.vocabulary.dtypes[static_cast<std::size_t>(d)], key.text()));
-    rows.push_back(measure(op, d, key, options));
+    rows.push_back(measure(op, d, key, options, watch));
   }
   progress.clear();
 

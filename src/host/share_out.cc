@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -33,8 +32,8 @@ void share_out(std::size_t count, std::size_t threads,
   std::vector<std::thread> others;
   try {
     for (std::size_t i = 1; i < std::min(threads, count); ++i) others.emplace_back(run);
-  } catch (const std::system_error&) {
-    // No more threads: those that are there do it.
+  } catch (const std::exception&) {
+    // No more threads, or no memory for one: those that are there do it.
   }
   run();
   for (std::thread& other : others) other.join();

@@ -42,11 +42,11 @@ Repetition repetition_of(IntervalTimer& timer, int candidate, const CompareOptio
 }  // namespace
 
 std::vector<Contender> compare(Problem& problem, const std::vector<int>& candidates,
-                               const CompareOptions& options, const host::Clock& clock) {
+                               const CompareOptions& options, const host::Clock& clock,
+                               CoreWatch& watch) {
   const std::int64_t copies = kRingBytes / std::max<std::int64_t>(1, problem.copy_bytes());
   const int most_calls = static_cast<int>(std::clamp<std::int64_t>(copies, 1, 4096));
   const Now now = [&clock] { return std::chrono::duration<double>(clock.steady()).count(); };
-  CoreWatch watch(options.core_probe);
   IntervalTimer timer(problem, now, watch);
   Patience patience;
   patience.left_s = options.patience_s;
@@ -63,6 +63,7 @@ std::vector<Contender> compare(Problem& problem, const std::vector<int>& candida
   for (int round = -1; round < options.rounds; ++round) {
     // What ran before leaves its mark (clock, caches), so nobody always follows the same one. No
     // std::shuffle: its order is the library's own.
+    problem.move_ring(round + 1);
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
     for (const std::size_t at : order) {
       const auto& [calls, expected_s] = repetitions[at];

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "furlong/op_spec.hh"
 #include "host/clock.hh"
+#include "race/core_watch.hh"
 
 namespace furlong::race {
 
@@ -15,9 +15,7 @@ struct CompareOptions {
   int rounds = 11;              ///< timed rounds, after one that warms up
   double min_interval_us = 50;  ///< a repetition repeats the call until it lasts this long
   std::uint32_t seed = 1;       ///< of the order of the contenders
-  /// As a race has it (RunnerOptions); empty: time whatever happens on the core.
-  std::function<double()> core_probe = {};
-  double patience_s = 0.5;  ///< spent on waiting for a quiet core, at most
+  double patience_s = 0.5;      ///< spent on waiting for a quiet core, at most
 };
 
 struct Contender {
@@ -27,9 +25,11 @@ struct Contender {
 };
 
 /// Times every contender once a round, in an order shuffled anew each round, on fresh copies of the
-/// inputs restored outside the interval. All contenders must be able to run and have been verified.
+/// inputs restored outside the interval, while nobody disturbs the core that `watch` watches. All
+/// contenders must be able to run and have been verified.
 std::vector<Contender> compare(Problem& problem, const std::vector<int>& candidates,
-                               const CompareOptions& options, const host::Clock& clock);
+                               const CompareOptions& options, const host::Clock& clock,
+                               CoreWatch& watch);
 
 /// Median over rounds of a/b; NaN without rounds.
 double paired_ratio(const std::vector<double>& a, const std::vector<double>& b);

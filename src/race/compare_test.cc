@@ -27,8 +27,14 @@ class TimedProblem : public Problem {
     clock_.advance(std::chrono::microseconds(call_us_[static_cast<std::size_t>(candidate + 1)]) *
                    count);
   }
+  void move_ring(int place) override {
+    EXPECT_EQ(place, places);
+    ++places;
+  }
   std::string verify(int) override { return ""; }
   void adopt_witness(int) override {}
+
+  int places = 0;
 
  private:
   host::FakeClock& clock_;
@@ -40,8 +46,10 @@ class TimedProblem : public Problem {
 TEST(Compare, TimesPerCallAndPairsRounds) {
   host::FakeClock clock{std::chrono::system_clock::time_point{}};
   TimedProblem problem(clock, {2, 2, 4, 50});
-  const auto result = compare(problem, {Problem::kAuto, 0, 1, 2}, {.rounds = 5}, clock);
+  CoreWatch unwatched({});
+  const auto result = compare(problem, {Problem::kAuto, 0, 1, 2}, {.rounds = 5}, clock, unwatched);
   ASSERT_EQ(result.size(), 4u);
+  EXPECT_EQ(problem.places, 6) << "one a round, and one for the round that warms up";
   EXPECT_NEAR(result[0].median_ms, 0.002, 1e-9);
   EXPECT_NEAR(result[2].median_ms, 0.004, 1e-9);
   EXPECT_EQ(result[3].ms.size(), 5u);

@@ -5,13 +5,20 @@
 
 namespace furlong::race {
 
-CoreWatch::CoreWatch(std::function<double()> probe) : probe_(std::move(probe)) {
-  if (!probe_) return;
+CoreWatch::CoreWatch(std::function<double()> probe) : probe_(std::move(probe)) {}
+
+void CoreWatch::learn(double quiet_s) {
+  if (!probe_ || quiet_s_ != kNever) return;
+  if (quiet_s > 0) {
+    quiet_s_ = quiet_s;
+    return;
+  }
   for (int look = 0; look < kFirstLooks; ++look) quiet_s_ = std::min(quiet_s_, probe_());
 }
 
 bool CoreWatch::disturbed(int looks) {
   if (!probe_) return false;
+  learn();
   for (int i = 0; i < looks; ++i) {
     if (look()) return true;
   }

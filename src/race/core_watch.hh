@@ -16,8 +16,9 @@ class CoreWatch {
   /// it about 1.8; the clock of a core that nobody disturbs moves by less than this.
   static constexpr double kDisturbed = 1.2;
 
-  /// Looks that find out what quiet is, some tens of milliseconds.
-  static constexpr int kFirstLooks = 10000;
+  /// Looks that find out what quiet is where nobody said so: a few tenths of a second, as others
+  /// can be at work for longer than a moment.
+  static constexpr int kFirstLooks = 200000;
   /// After so many waits in vain, one after the other, quiet is what it was at best since then: the
   /// core got slower for good. A quieter look takes it back.
   static constexpr int kWaitsInVain = 8;
@@ -26,6 +27,12 @@ class CoreWatch {
   explicit CoreWatch(std::function<double()> probe);
 
   bool watches() const { return static_cast<bool>(probe_); }
+
+  /// Makes sure that the watch knows what quiet is: from an earlier watch of the same core (its
+  /// quiet_s()), or with 0 by its own first looks. Changes nothing later; disturbed() begins so.
+  void learn(double quiet_s = 0);
+  /// Seconds of the quietest look; 0 before the first look.
+  double quiet_s() const { return quiet_s_ == kNever ? 0 : quiet_s_; }
 
   /// Looks up to so many times, until one is disturbed.
   bool disturbed(int looks);

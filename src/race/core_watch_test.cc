@@ -10,7 +10,12 @@ TEST(CoreWatch, IsDisturbedWhileTheProbeTakesClearlyLonger) {
   int looks = 0;
   CoreWatch watch([&] { return ++looks, probe_s; });
   EXPECT_TRUE(watch.watches());
+  EXPECT_EQ(watch.quiet_s(), 0);
+  watch.learn();
   EXPECT_EQ(looks, CoreWatch::kFirstLooks);
+  EXPECT_EQ(watch.quiet_s(), 2e-6);
+  watch.learn(1e-6);  // it knows
+  EXPECT_EQ(watch.quiet_s(), 2e-6);
   EXPECT_FALSE(watch.disturbed(3));
   EXPECT_EQ(looks, CoreWatch::kFirstLooks + 3);
   probe_s = 2.3e-6;
@@ -22,6 +27,19 @@ TEST(CoreWatch, IsDisturbedWhileTheProbeTakesClearlyLonger) {
   EXPECT_FALSE(watch.disturbed(1));
   probe_s = 2e-6;
   EXPECT_TRUE(watch.disturbed(1));  // quieter than what was known before
+}
+
+TEST(CoreWatch, BelievesAnEarlierWatch) {
+  int looks = 0;
+  double probe_s = 4e-6;
+  CoreWatch watch([&] { return ++looks, probe_s; });
+  watch.learn(2e-6);
+  EXPECT_EQ(looks, 0);
+  EXPECT_TRUE(watch.disturbed(3));
+  EXPECT_EQ(looks, 1);
+  probe_s = 1e-6;
+  EXPECT_FALSE(watch.disturbed(3));
+  EXPECT_EQ(watch.quiet_s(), 1e-6);
 }
 
 TEST(CoreWatch, OneDisturbedLookAmongManyIsSeen) {
@@ -40,6 +58,7 @@ TEST(CoreWatch, ACoreThatGotSlowerForGoodIsQuietAfterSomeWaitsInVain) {
       watch.gave_up();
     }
   };
+  watch.learn();
   probe_s = 2e-6;
   wait_in_vain(CoreWatch::kWaitsInVain - 1);
   // A quiet look in between: the core is as fast as ever.

@@ -35,6 +35,8 @@ struct FakeMachine : Problem {
     return now_s - start;
   }};
 
+  FakeMachine() { watch.learn(); }
+
   select::Refusal can_run(int) override { return {}; }
   std::int64_t copy_bytes() const override { return 100; }
   void resize_ring(int copies) override { ring = copies; }

@@ -347,6 +347,7 @@ class Cell {
         static_cast<int>(racing.size()), request_.rules,
         [&](int position, int round) -> std::optional<double> {
           const int i = original(position);
+          session_.problem().move_ring(round);
           const auto seconds =
               seconds_of(i, timer_->time_quietly(candidate(i), calls(i), last_s(i), patience_));
           if (!seconds) return std::nullopt;
@@ -485,7 +486,10 @@ CellResult Runner::run(const CellRequest& request) {
                                   "in ascending order are allowed");
     }
   }
-  return Cell(spec_, dtype_, now_, options_, request, ld_, watch_).run(candidates_);
+  watch_.learn(request.quiet_s);
+  CellResult result = Cell(spec_, dtype_, now_, options_, request, ld_, watch_).run(candidates_);
+  result.quiet_s = watch_.quiet_s();
+  return result;
 }
 
 void Runner::set_ld_verdict(int candidate, LdVerdict verdict) {

@@ -43,6 +43,7 @@ struct CellRequest {
   std::vector<int> candidates;  ///< positions in the dtype's list, ascending
   bool partial = false;         ///< a partial re-race: a lone candidate is timed for min rounds
   double patience_s = 0.25;     ///< to spend on waiting for a quiet core, and on disturbed times
+  double quiet_s = 0;           ///< CoreWatch::quiet_s() of an earlier process; 0 = not known
   /// Hears of each elimination, with its round from 1; may be empty.
   std::function<void(int candidate, int round)> on_eliminated = {};
 };
@@ -70,8 +71,9 @@ struct CellResult {
   std::vector<Repetition> repetitions;
   Verdict verdict = Verdict::kWinner;
   int rounds = 0;
-  int repeated = 0;   ///< repetitions that were disturbed, and timed again
-  int disturbed = 0;  ///< repetitions that count though they were disturbed: patience was spent
+  int repeated = 0;    ///< repetitions that were disturbed, and timed again
+  int disturbed = 0;   ///< repetitions that count though they were disturbed: patience was spent
+  double quiet_s = 0;  ///< CoreWatch::quiet_s() after the race
   Phases phases;
 };
 

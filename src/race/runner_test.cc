@@ -49,6 +49,7 @@ struct Toy {
   int problems = 0;
   std::int64_t copy_bytes = 4096;
   int largest_ring = 0;
+  std::map<int, std::set<int>> at_place;    ///< candidates that ran there; place -1 until told
   std::function<double(double now)> scale;  ///< of costs; empty: 1
   bool exhaustive = true;                   ///< the problem can check every item
 
@@ -80,6 +81,10 @@ struct Toy {
     void resize_ring(int copies) override {
       ring_.assign(static_cast<std::size_t>(copies), {});
       toy_.largest_ring = std::max(toy_.largest_ring, copies);
+    }
+    void move_ring(int place) override {
+      place_ = place;
+      for (auto& copy : ring_) copy.clear();
     }
     void restore(int copies) override {
       for (int c = 0; c < copies; ++c) {
@@ -144,6 +149,7 @@ struct Toy {
       auto& data = ring_.at(static_cast<std::size_t>(copy));
       const auto& self = toy_.candidates.at(static_cast<std::size_t>(candidate));
       const int run = toy_.runs[candidate]++;
+      toy_.at_place[place_].insert(candidate);
       toy_.now += self.cost_s * (toy_.scale ? toy_.scale(toy_.now) : 1);
       if (self.fault == Fault::kThrows) throw std::runtime_error("no\nkernel");
       if (self.fault == Fault::kThrowsAnInt) throw 7;
@@ -184,6 +190,7 @@ struct Toy {
       }
     }
 
+    int place_ = -1;
     Toy& toy_;
     std::int64_t extra_ld_;
     std::vector<Copy> ring_;
@@ -242,6 +249,17 @@ TEST(Runner, RanksByTimeAndRecordsWhatItSaw) {
     repetitions += static_cast<std::size_t>(outcome.repetitions);
   }
   EXPECT_EQ(result.repetitions.size(), repetitions);
+}
+
+TEST(Runner, EachRoundHasItsPlaceForAll) {
+  Toy toy;
+  toy.candidates = {{"good", 1e-3}, {"tied:w=4", 1e-3}};
+  const CellResult result = run_toy(toy, request_for(toy));
+  ASSERT_GE(result.rounds, 3);
+  for (int round = 0; round < result.rounds; ++round) {
+    EXPECT_EQ(toy.at_place[round], (std::set<int>{0, 1})) << round;
+  }
+  EXPECT_EQ(toy.at_place.size(), static_cast<std::size_t>(result.rounds) + 1);
 }
 
 TEST(Runner, ShortCallsAreRepeatedOnABoundedRing) {

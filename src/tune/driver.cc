@@ -535,7 +535,9 @@ class Tuner {
     race::CellRequest request;
     request.key = plan.key;
     request.tier = plan.tier;
-    request.rules = parameters_of(plan.tier).rules;
+    const TierParameters parameters = parameters_of(plan.tier);
+    request.rules = parameters.rules;
+    request.patience_s = parameters.patience_s;
     request.round = round;
     request.candidates = plan.candidates;
     request.partial = plan.action == Action::kPartial;

@@ -15,6 +15,7 @@
 #include "support/git_repository.hh"
 #include "support/simulated_worker.hh"
 #include "support/temporary.hh"
+#include "tune/isolate.hh"
 #include "tune/replay.hh"
 
 namespace furlong::tune {
@@ -257,6 +258,24 @@ TEST_F(DriverTest, RepetitionsOfADisturbedCoreAreCounted) {
   EXPECT_EQ(some.disturbed, 0);
   EXPECT_EQ(some.discards, 0);
   EXPECT_GT(some.guard_s, 0);
+}
+
+TEST_F(DriverTest, PatienceIsThatOfTheTier) {
+  for (const Tier tier : {Tier::kPreview, Tier::kCoarse}) {
+    // Quiet for a moment, never again.
+    int looks = 0;
+    shared_.core_probe = [&] {
+      const double took = ++looks > 100 ? 4e-6 : 2e-6;
+      shared_.now += took;
+      return took;
+    };
+    request_.tier = tier;
+    const double each = parameters_of(tier).patience_s;
+    const auto summary = run();
+    EXPECT_GT(summary.disturbed, 0);
+    EXPECT_GT(summary.guard_s, 0.99 * Isolation::kSavedRaces * each);
+    EXPECT_LT(summary.guard_s, 3 * Isolation::kSavedRaces * each);
+  }
 }
 
 TEST_F(DriverTest, AMachineThatStaysBusyEndsTheRun) {

@@ -59,12 +59,15 @@ std::string Isolation::reason_of(const WorkerAnswer& answer) const {
 }
 
 WorkerAnswer Isolation::send(Worker& worker, WorkRequest& work, const OnEliminated& on_eliminated) {
-  patience_s_ = std::min(patience_s_ + kPatience, kMostPatience);
+  const double each = work.cell.patience_s;
+  patience_s_ = std::min(patience_s_ + each, kSavedRaces * each);
   work.cell.patience_s = patience_s_;
+  work.cell.quiet_s = quiet_s_;
   auto answer = worker.run(work, timeout_, on_eliminated);
   if (answer.end == End::kFailed) throw Error(work.op, answer.how);
   if (survived(answer)) {
     patience_s_ = std::max(patience_s_ - answer.result.cell.phases.disturbed_s, 0.0);
+    if (answer.result.cell.quiet_s > 0) quiet_s_ = answer.result.cell.quiet_s;
   }
   return answer;
 }

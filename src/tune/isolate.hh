@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -31,10 +32,9 @@ class Isolation {
  public:
   static constexpr int kBenchedAfter = 2;
   static constexpr int kDroppedAfter = 5;
-  /// What a race may spend on waiting for a quiet core, on average; what one leaves is saved for
-  /// later ones, whichever process runs them.
-  static constexpr double kPatience = 0.25;
-  static constexpr double kMostPatience = 16 * kPatience;
+  /// A request's patience is what a race may spend on average. What one leaves is saved for later
+  /// ones, whichever process runs them, at most that of so many races; a run starts with as much.
+  static constexpr double kSavedRaces = 16;
 
   Isolation(StartWorker start, std::chrono::milliseconds cell_timeout, IsolationHooks hooks);
 
@@ -80,7 +80,8 @@ class Isolation {
   std::unique_ptr<Worker> worker_;
   std::map<std::pair<std::string, std::string>, Group> groups_;
   double ended_cpu_s_ = 0;
-  double patience_s_ = kMostPatience;
+  double patience_s_ = std::numeric_limits<double>::infinity();  ///< saved
+  double quiet_s_ = 0;  ///< what the last process that raced knows of its core
   int restarts_ = 0;
 };
 

@@ -49,6 +49,31 @@ TEST(Isolation, ACrashCostsOneCandidateNotTheCell) {
   EXPECT_EQ(isolation.restarts(), 3);
 }
 
+TEST(Isolation, WhatQuietIsNeedNotBeFoundOutAgain) {
+  SimulatedWorker::Shared shared({{"good", 30e-6}, {"better", 20e-6}});
+  bool busy = false;
+  int looks = 0;
+  shared.core_probe = [&] {
+    ++looks;
+    const double took = busy ? 4e-6 : 2e-6;
+    shared.now += took;
+    return took;
+  };
+  Isolation isolation(shared.start(), milliseconds(1000), {});
+  EXPECT_EQ(isolation.measure(shared.spec, "float", request_of(4, 2)).quiet_s, 2e-6);
+  EXPECT_GT(looks, race::CoreWatch::kFirstLooks);
+  looks = 0;
+  const auto fresh = isolation.measure_fresh(shared.spec, "float", request_of(4, 2));
+  ASSERT_TRUE(fresh);
+  EXPECT_LT(looks, race::CoreWatch::kFirstLooks);
+  // A process that is never alone on its core knows it.
+  busy = true;
+  const auto disturbed = isolation.measure_fresh(shared.spec, "float", request_of(5, 2));
+  ASSERT_TRUE(disturbed);
+  EXPECT_EQ(disturbed->quiet_s, 2e-6);
+  EXPECT_GT(disturbed->disturbed, 0);
+}
+
 TEST(Isolation, PatienceIsSavedForLaterRacesWhicheverProcessRunsThem) {
   SimulatedWorker::Shared shared({{"good", 30e-6}, {"better", 20e-6}});
   int looks = 0;
@@ -61,15 +86,15 @@ TEST(Isolation, PatienceIsSavedForLaterRacesWhicheverProcessRunsThem) {
   Isolation isolation(shared.start(), milliseconds(1000), {});
   const auto spent = [&](const race::CellResult& result) { return result.phases.disturbed_s; };
   constexpr double kSlack = 1e-3;
+  const double each = request_of(4, 2).patience_s;
   EXPECT_NEAR(spent(isolation.measure(shared.spec, "float", request_of(4, 2))),
-              Isolation::kMostPatience, kSlack);
+              Isolation::kSavedRaces * each, kSlack);
   isolation.use_one_process_a_cell("fault", "float");
   for (const int n : {5, 6}) {
-    EXPECT_NEAR(spent(isolation.measure(shared.spec, "float", request_of(n, 2))),
-                Isolation::kPatience, kSlack);
+    EXPECT_NEAR(spent(isolation.measure(shared.spec, "float", request_of(n, 2))), each, kSlack);
     const auto fresh = isolation.measure_fresh(shared.spec, "float", request_of(n, 2));
     ASSERT_TRUE(fresh);
-    EXPECT_NEAR(spent(*fresh), Isolation::kPatience, kSlack);
+    EXPECT_NEAR(spent(*fresh), each, kSlack);
   }
 }
 

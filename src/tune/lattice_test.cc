@@ -30,6 +30,9 @@ TEST(Lattice, TiersAreTheTable) {
   EXPECT_EQ(parameters_of(Tier::kPreview).margin, 0.10);
   EXPECT_EQ(parameters_of(Tier::kPreview).refine_cap, 3);
   EXPECT_EQ(parameters_of(Tier::kPreview).rules, (race::Rules{3, 6, 0.80, false}));
+  EXPECT_EQ(parameters_of(Tier::kPreview).patience_s, 0.25);
+  EXPECT_EQ(parameters_of(Tier::kCoarse).patience_s, 2);
+  EXPECT_EQ(parameters_of(Tier::kDeep).patience_s, 2);
   EXPECT_EQ(parameters_of(Tier::kCoarse).refine_cap, 1);
   EXPECT_EQ(parameters_of(Tier::kCoarse).rules, (race::Rules{4, 12, 0.90, false}));
   EXPECT_EQ(parameters_of(Tier::kCustom).rules, parameters_of(Tier::kCoarse).rules);

@@ -10,6 +10,7 @@ TierParameters parameters_of(Tier tier) {
     parameters.refine = RefineMode::kIndex;
     parameters.margin = 0.10;
     parameters.refine_cap = 3;
+    parameters.patience_s = 0.25;
   } else if (tier == Tier::kDeep) {
     parameters.refine_cap = 2;
     parameters.audit_share = 0.10;

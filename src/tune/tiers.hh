@@ -20,6 +20,7 @@ struct TierParameters {
   int refine_cap = 1;           ///< refined cells, in round-0 cells
   race::Rules rules;
   double audit_share = 0.02;  ///< of the cells, raced again in a fresh process
+  double patience_s = 2;      ///< a race, on average, for waiting until nobody disturbs the core
 };
 
 /// `custom` and the imported tiers have coarse values.

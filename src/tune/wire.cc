@@ -80,6 +80,7 @@ Json result_json(const WorkResult& work) {
           {"rounds", result.rounds},
           {"repeated", result.repeated},
           {"disturbed", result.disturbed},
+          {"quiet_s", result.quiet_s},
           {"phases",
            {phases.probe_s, phases.verify_s, phases.warm_s, phases.timing_s, phases.disturbed_s}},
           {"ld", ld_json(work.ld)}};
@@ -115,6 +116,7 @@ WorkResult parse_result(const Json& value) {
                    number(phases.at(3)), number(phases.at(4))};
   result.repeated = value.at("repeated").get<int>();
   result.disturbed = value.at("disturbed").get<int>();
+  result.quiet_s = value.at("quiet_s").get<double>();
   work.ld = parse_ld(value.at("ld"));
   return work;
 }
@@ -145,6 +147,7 @@ std::string to_line(const WorkRequest& request) {
        {"candidates", cell.candidates},
        {"partial", cell.partial},
        {"patience_s", cell.patience_s},
+       {"quiet_s", cell.quiet_s},
        {"ld", ld_json(request.ld)}});
 }
 
@@ -164,6 +167,7 @@ WorkRequest parse_request(std::string_view line) {
     request.cell.candidates = value.at("candidates").get<std::vector<int>>();
     request.cell.partial = value.at("partial").get<bool>();
     request.cell.patience_s = value.at("patience_s").get<double>();
+    request.cell.quiet_s = value.at("quiet_s").get<double>();
     request.ld = parse_ld(value.at("ld"));
     return request;
   });

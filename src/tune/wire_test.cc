@@ -27,6 +27,7 @@ TEST(Wire, ARequestArrivesWhole) {
   for (const bool partial : {false, true}) {
     sent.cell.partial = partial;
     sent.cell.patience_s = 1.5;
+    sent.cell.quiet_s = 2.5e-6;
     const WorkRequest got = parse_request(to_line(sent));
     EXPECT_EQ(got.op, "potrf");
     EXPECT_EQ(got.dtype, "cdouble");
@@ -37,6 +38,7 @@ TEST(Wire, ARequestArrivesWhole) {
     EXPECT_EQ(got.cell.candidates, sent.cell.candidates);
     EXPECT_EQ(got.cell.partial, partial);
     EXPECT_EQ(got.cell.patience_s, 1.5);
+    EXPECT_EQ(got.cell.quiet_s, 2.5e-6);
     EXPECT_EQ(got.ld, sent.ld);
   }
   sent.cell.rules.reverse_odd = false;
@@ -96,6 +98,7 @@ TEST(Wire, AResultArrivesWhole) {
   result.verdict = race::Verdict::kCap;
   result.rounds = 11;
   result.repeated = 12;
+  result.quiet_s = 1.75e-6;
   result.disturbed = 13;
   result.phases = {0.1, 0.2, 0.3, 0.4, 0.5};
   sent.ld = {LdVerdict::kPassed, LdVerdict::kFailed, LdVerdict::kSkipped, LdVerdict::kUnknown};
@@ -146,6 +149,7 @@ TEST(Wire, AResultArrivesWhole) {
   EXPECT_EQ(got.phases.timing_s, 0.4);
   EXPECT_EQ(got.phases.disturbed_s, 0.5);
   EXPECT_EQ(got.repeated, 12);
+  EXPECT_EQ(got.quiet_s, 1.75e-6);
   EXPECT_EQ(got.disturbed, 13);
   EXPECT_EQ(line.result->ld, sent.ld);
 }

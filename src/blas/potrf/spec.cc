@@ -122,15 +122,20 @@ class PotrfProblem : public Problem {
   void resize_ring(int copies) override {
     if (copies < 1) throw std::invalid_argument("potrf: ring of no copies; allowed is 1 and more");
     ring_.reset();
-    ring_ = allocate(copies);
+    const std::int64_t size = bytes(elements_) * copies;
+    places_ = std::clamp<std::int64_t>(kPlacesBytes / size, 1, kMostPlaces);
+    place_ = 0;
+    ring_ = allocate(copies * places_);
     info_.assign(static_cast<std::size_t>(copies * shape_.batch), kInfoPoison);
     copies_ = copies;
   }
 
+  void move_ring(int place) override { place_ = place % places_; }
+
   void restore(int copies) override {
     require_copy(copies - 1);
     for (int c = 0; c < copies; ++c) {
-      std::memcpy(ring_.get() + c * elements_, inputs_.get(), bytes(elements_));
+      std::memcpy(copy_at(c), inputs_.get(), bytes(elements_));
     }
     std::fill_n(info_.begin(), copies * shape_.batch, kInfoPoison);
   }
@@ -146,7 +151,7 @@ class PotrfProblem : public Problem {
                   select::ScopedPin::Mode::kStrict);
     }
     for (int c = first; c < first + count; ++c) {
-      furlong::potrf(shape_.uplo, shape_.n, items(ring_.get(), c), lda_, stride_, shape_.batch,
+      furlong::potrf(shape_.uplo, shape_.n, items(c), lda_, stride_, shape_.batch,
                      info_.data() + c * shape_.batch, exec_);
     }
   }
@@ -174,13 +179,16 @@ class PotrfProblem : public Problem {
   void adopt_witness(int copy) override {
     require_copy(copy);
     if (witness_ == nullptr) witness_ = allocate(1);
-    std::memcpy(witness_.get(), ring_.get() + copy * elements_, bytes(elements_));
+    std::memcpy(witness_.get(), copy_at(copy), bytes(elements_));
   }
 
  private:
   static constexpr std::int64_t kRedZone = 64;  ///< elements; keeps the first item aligned
   static constexpr std::int64_t kGap = 16;      ///< between items
   static constexpr std::int64_t kMostBases = 16;
+  /// A ring that fits into the caches more than once has several places.
+  static constexpr std::int64_t kPlacesBytes = std::int64_t{8} << 20;
+  static constexpr std::int64_t kMostPlaces = 16;
 
   struct Free {
     void operator()(T* p) const { ::operator delete (p, std::align_val_t{64}); }
@@ -212,7 +220,8 @@ class PotrfProblem : public Problem {
     }
   }
 
-  T* items(T* buffer, int copy) const { return buffer + copy * elements_ + kRedZone; }
+  T* copy_at(int copy) const { return ring_.get() + (place_ * copies_ + copy) * elements_; }
+  T* items(int copy) const { return copy_at(copy) + kRedZone; }
 
   /// Where element (r, c), r >= c, of the lower factor stands in its item.
   std::int64_t at(std::int64_t r, std::int64_t c) const {
@@ -260,7 +269,7 @@ class PotrfProblem : public Problem {
   }
 
   void place(std::int64_t item) {
-    T* to = items(inputs_.get(), 0) + item * stride_;
+    T* to = inputs_.get() + kRedZone + item * stride_;
     const std::vector<T>& base = bases_[base_of(item)];
     const T scale = scale_of(item) * scale_of(item);
     for (std::int64_t c = 0; c < shape_.n; ++c) {
@@ -295,7 +304,7 @@ class PotrfProblem : public Problem {
 
   std::string check_sample(int copy, std::int64_t item) {
     const std::int64_t n = shape_.n;
-    const T* got = items(ring_.get(), copy) + item * stride_;
+    const T* got = items(copy) + item * stride_;
     const std::vector<Reference>& l = reference(base_of(item));
     const auto scale = static_cast<Reference>(scale_of(item));
     const Reference unit = static_cast<Reference>(std::numeric_limits<T>::epsilon()) / 2;
@@ -318,8 +327,8 @@ class PotrfProblem : public Problem {
   /// Twice the bound, in the Frobenius norm of the whole item.
   bool agrees_with_witness(int copy, std::int64_t item) const {
     const std::int64_t n = shape_.n;
-    const T* got = items(ring_.get(), copy) + item * stride_;
-    const T* other = items(witness_.get(), 0) + item * stride_;
+    const T* got = items(copy) + item * stride_;
+    const T* other = witness_.get() + kRedZone + item * stride_;
     double off = 0;
     double norm = 0;
     for (std::int64_t c = 0; c < n; ++c) {
@@ -349,7 +358,7 @@ class PotrfProblem : public Problem {
   /// Whatever potrf has no business with must be as in the inputs, bit by bit.
   std::string check_untouched(int copy) const {
     const std::int64_t n = shape_.n;
-    const T* mine = ring_.get() + copy * elements_;
+    const T* mine = copy_at(copy);
     const auto same = [&](std::int64_t from, std::int64_t count) {
       return count <= 0 || std::memcmp(mine + from, inputs_.get() + from, bytes(count)) == 0;
     };
@@ -379,6 +388,8 @@ class PotrfProblem : public Problem {
   std::vector<std::int64_t> samples_;
   Buffer inputs_;
   Buffer ring_;
+  std::int64_t places_ = 1;  ///< of the ring
+  std::int64_t place_ = 0;
   std::vector<int> info_;
   int copies_ = 0;
   Buffer witness_;

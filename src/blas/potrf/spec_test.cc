@@ -61,6 +61,27 @@ TEST(PotrfSpec, WrongAnswersAreRefused) {
   }
 }
 
+TEST(PotrfSpec, TheRingHasPlacesOfItsOwn) {
+  const auto p = problem("float", "uplo=L,n=12,batch=64");
+  p->resize_ring(2);
+  p->restore(2);
+  p->move_ring(1);
+  p->restore(2);
+  p->run(0, 0, 2);
+  EXPECT_EQ(p->verify(1), "");
+  p->move_ring(0);
+  p->run(0, 0, 2);
+  EXPECT_EQ(p->verify(1), "") << "it held fresh inputs";
+  p->move_ring(1);
+  EXPECT_EQ(p->verify(1), "") << "what place 0 does is no matter of place 1";
+  for (int place = 0; place < 50; ++place) {
+    p->move_ring(place);
+    p->restore(2);
+    p->run(0, 0, 2);
+    EXPECT_EQ(p->verify(0) + p->verify(1), "") << place;
+  }
+}
+
 TEST(PotrfSpec, SameSeedSameInputs) {
   const auto p = problem("float", "uplo=L,n=9,batch=33");
   const auto q = problem("float", "uplo=L,n=9,batch=33");
