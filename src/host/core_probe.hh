@@ -11,9 +11,9 @@
 namespace furlong::host {
 
 /// Seconds that a microsecond or two of work take, always the same work: it touches no memory, so
-/// that only a lower clock or a second active hardware thread slows it. On x86-64 it needs the whole
-/// reorder buffer, which such a thread halves whatever it does; elsewhere it can issue in every
-/// cycle, which a second thread that computes prevents.
+/// that only a lower clock or a second active hardware thread slows it. On x86-64 it needs the
+/// whole reorder buffer, which such a thread halves whatever it does; elsewhere it can issue in
+/// every cycle, which a second thread that computes prevents.
 double core_probe_s(const Clock& clock);
 
 }  // namespace furlong::host
