@@ -1,5 +1,6 @@
 #include "ledger/sample.hh"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -201,7 +202,7 @@ TEST_F(SampleTest, OfManyCellsTheStrataAndThenEvenlySpreadOnes) {
 TEST_F(SampleTest, StrataComeBeforeTheNumberAsked) {
   // 30 more strata of one cell each.
   for (int i = 0; i < 30; ++i) {
-    add_cell("20261201T000000-h-1", "float", Tier::kDeep, key_text("X" + std::to_string(i), 8, 64),
+    add_cell("20261201T000000-h-1", "float", Tier::kDeep, key_text(fmt::format("X{}", i), 8, 64),
              1.0, 2.0, "a0");
   }
   const auto cells = draw();
