@@ -39,8 +39,10 @@ def main():
         if wrong:
             sys.exit("%s: ranked although wrong: %s" % (place, wrong))
         names = cell["cands"].split("|")
-        if not RIGHT <= set(ranked):
-            sys.exit("%s: %s are not ranked, only %s" % (place, RIGHT - set(ranked), ranked))
+        for name in sorted(RIGHT - set(ranked)):
+            i = names.index(name)
+            sys.exit("%s: %s is not ranked, only %s; it is %s: %s"
+                     % (place, name, ranked, cell["s%d" % i], cell.get("r%d" % i, "no reason")))
         for i, name in enumerate(names):
             status, reason = cell["s%d" % i], cell.get("r%d" % i, "")
             if name in RIGHT:
