@@ -375,7 +375,7 @@ void add_tune(CLI::App& root, Context& context) {
   app->add_option("--threads", options->threads, "Threads of one call; these ops race with 1")
       ->capture_default_str();
   app->add_option("--cell-timeout", options->cell_timeout_s,
-                  "Seconds after which a worker without an answer is given up")
+                  "Seconds that one turn of a candidate (a few calls and their check) may take")
       ->capture_default_str();
   app->add_option("--worker-memory-gib", options->worker_memory_gib,
                   "Memory that a worker may take (default: nine tenths of the machine's)");

@@ -43,6 +43,7 @@ Interval IntervalTimer::time_quietly(int candidate, int calls, double expected_s
   for (;;) {
     const double began = now_();
     while (patience.left_s > now_() - began && watch_.disturbed(kLooksFirst)) {
+      if (patience.on_wait) patience.on_wait();
     }
     spend(patience, now_() - began);
     const bool patient = watch_.watches() && patience.left_s > 0;
@@ -64,6 +65,7 @@ Interval IntervalTimer::time_quietly(int candidate, int calls, double expected_s
     }
     ++patience.repeated;
     spend(patience, now_() - start);
+    if (patience.on_wait) patience.on_wait();
   }
 }
 

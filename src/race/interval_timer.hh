@@ -20,9 +20,10 @@ using Now = std::function<double()>;
 /// What may be spent on waiting for a quiet core, and what was.
 struct Patience {
   double left_s = 0;
-  double spent_s = 0;  ///< waited, and intervals that were disturbed
-  int repeated = 0;    ///< intervals that were disturbed, and timed again
-  int disturbed = 0;   ///< intervals that count though they were: nothing was left
+  double spent_s = 0;                  ///< waited, and intervals that were disturbed
+  int repeated = 0;                    ///< intervals that were disturbed, and timed again
+  int disturbed = 0;                   ///< intervals that count though they were: nothing was left
+  std::function<void()> on_wait = {};  ///< called again and again while it waits; may be empty
 };
 
 struct Interval {

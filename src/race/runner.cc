@@ -206,6 +206,7 @@ class Cell {
       warm_up();
       lap(result_.phases.warm_s);
       patience_.left_s = request_.patience_s;
+      patience_.on_wait = request_.on_turn;
       time();
       lap(result_.phases.timing_s);
       count_disturbances();
@@ -223,6 +224,10 @@ class Cell {
   double& spent(int i) { return spent_[static_cast<std::size_t>(i)]; }
   int& calls(int i) { return calls_[static_cast<std::size_t>(i)]; }
   LdVerdict& ld(int i) { return ld_[static_cast<std::size_t>(candidate(i))]; }
+
+  void begin_turn() {
+    if (request_.on_turn) request_.on_turn();
+  }
 
   void fail(int i, const Failure& failure) {
     outcome(i).status = failure.status;
@@ -253,6 +258,7 @@ class Cell {
 
   void verify() {
     for (const int i : std::vector<int>(live_)) {
+      begin_turn();
       const double start = now_();
       const auto failure = session_.verify(candidate(i));
       spent(i) += now_() - start;
@@ -275,6 +281,7 @@ class Cell {
     Session session(spec_, dtype_, request_.key, {3, options_.seed});
     std::vector<std::pair<int, Failure>> failures;
     for (const int i : unknown) {
+      begin_turn();
       select::Refusal refusal;
       auto failure = guarded([&] { refusal = session.problem().can_run(candidate(i)); });
       if (!failure && refusal) {
@@ -321,6 +328,7 @@ class Cell {
         int& enough = good[static_cast<std::size_t>(i)];
         if (enough >= 2 && spent(i) >= options_.warm_up_s) continue;
         any = true;
+        begin_turn();
         const double start = now_();
         const auto seconds = seconds_of(i, timer_->time(candidate(i), calls(i)));
         spent(i) += now_() - start;
@@ -347,6 +355,7 @@ class Cell {
         static_cast<int>(racing.size()), request_.rules,
         [&](int position, int round) -> std::optional<double> {
           const int i = original(position);
+          begin_turn();
           session_.problem().move_ring(round);
           const auto seconds =
               seconds_of(i, timer_->time_quietly(candidate(i), calls(i), last_s(i), patience_));
@@ -399,6 +408,7 @@ class Cell {
     for (std::size_t position = 0; position < racing_.size(); ++position) {
       const int i = racing_[position];
       if (!raced_.survived(static_cast<int>(position))) continue;
+      begin_turn();
       if (const auto failure = session_.checked_run(candidate(i), calls(i))) {
         outcome(i) = {};
         fail(i, *failure);

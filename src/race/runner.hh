@@ -46,6 +46,9 @@ struct CellRequest {
   double quiet_s = 0;           ///< CoreWatch::quiet_s() of an earlier process; 0 = not known
   /// Hears of each elimination, with its round from 1; may be empty.
   std::function<void(int candidate, int round)> on_eliminated = {};
+  /// Hears of each turn of a candidate before it begins, and of waiting; may be empty. A turn is a
+  /// few calls and the checks of their results.
+  std::function<void()> on_turn = {};
 };
 
 /// One timed interval.

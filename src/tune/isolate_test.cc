@@ -1,5 +1,6 @@
 #include "tune/isolate.hh"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -104,6 +105,41 @@ TEST(Isolation, AHangIsTold) {
   const auto result = isolation.measure(shared.spec, "float", request_of(4, 2));
   EXPECT_EQ(outcome(result, "hang").reason, "timed out: no answer within 1.5 s");
   EXPECT_EQ(result.cell.ranked.front(), "good");
+}
+
+TEST(Isolation, ManyThatTakeTheirTimeAreNoHang) {
+  // Each turn of one takes half a second at most, all of them together many seconds.
+  std::vector<testing::FaultCandidate> candidates;
+  for (int c = 0; c < 8; ++c) candidates.push_back({fmt::format("c{}", c), 0.1 + 0.005 * c});
+  SimulatedWorker::Shared shared(candidates);
+  Isolation isolation(shared.start(), milliseconds(1000), {});
+  const auto result = isolation.measure(shared.spec, "float", request_of(4, 8));
+  ASSERT_EQ(isolation.restarts(), 0);
+  EXPECT_EQ(result.cell.ranked.front(), "c0");
+  EXPECT_GT(shared.now, 5);
+}
+
+TEST(Isolation, NeitherIsWaitingForTheCore) {
+  SimulatedWorker::Shared shared({{"good", 30e-6}, {"better", 20e-6}});
+  int looks = 0;
+  shared.core_probe = [&] {
+    const double took = ++looks % 5000 == 1 ? 2e-6 : 4e-6;
+    shared.now += took;
+    return took;
+  };
+  Isolation isolation(shared.start(), milliseconds(1000), {});
+  const auto result = isolation.measure(shared.spec, "float", request_of(4, 2));
+  EXPECT_EQ(isolation.restarts(), 0);
+  EXPECT_GT(result.phases.disturbed_s, 2);
+}
+
+TEST(Isolation, ATurnThatIsTooLongIsAHang) {
+  SimulatedWorker::Shared shared({{"good", 30e-6}, {"long", 2}, {"better", 20e-6}});
+  Isolation isolation(shared.start(), milliseconds(1000), {});
+  const auto result = isolation.measure(shared.spec, "float", request_of(4, 3));
+  EXPECT_EQ(outcome(result, "long").reason, "timed out: no answer within 1 s");
+  EXPECT_EQ(outcome(result, "good").status, Status::kEliminated);
+  EXPECT_EQ(result.cell.ranked.front(), "better");
 }
 
 TEST(Isolation, TwoCellsBenchFiveDrop) {

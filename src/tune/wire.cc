@@ -174,6 +174,7 @@ WorkRequest parse_request(std::string_view line) {
 }
 
 std::string to_line(const WorkerLine& line) {
+  if (line.goes_on) return host::dump_json({{"goes_on", true}});
   if (line.eliminated) {
     return host::dump_json(
         {{"eliminated", line.eliminated->candidate}, {"round", line.eliminated->round}});
@@ -185,7 +186,9 @@ std::string to_line(const WorkerLine& line) {
 WorkerLine parse_worker_line(std::string_view line) {
   return parsed(line, [](const Json& value) {
     WorkerLine read;
-    if (value.contains("eliminated")) {
+    if (value.contains("goes_on")) {
+      read.goes_on = true;
+    } else if (value.contains("eliminated")) {
       read.eliminated = {value.at("eliminated").get<int>(), value.at("round").get<int>()};
     } else if (value.contains("result")) {
       read.result = parse_result(value.at("result"));

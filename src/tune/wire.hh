@@ -16,7 +16,7 @@ namespace furlong::tune {
 struct WorkRequest {
   std::string op;
   std::string dtype;
-  race::CellRequest cell;  ///< on_eliminated is not sent
+  race::CellRequest cell;  ///< what it calls is not sent
   /// Per candidate of the list: what is known of its leading-dimension check.
   std::vector<race::LdVerdict> ld;
 };
@@ -31,8 +31,8 @@ struct WorkResult {
   std::vector<race::LdVerdict> ld;  ///< as after it
 };
 
-/// One line of a worker: an elimination as it happens, then a result or a failure that is no
-/// candidate's.
+/// One line of a worker: a sign that it goes on, or an elimination, as it happens; then a result or
+/// a failure that is no candidate's.
 struct WorkerLine {
   struct Eliminated {
     int candidate = 0;
@@ -41,6 +41,7 @@ struct WorkerLine {
   std::optional<Eliminated> eliminated;
   std::optional<WorkResult> result;
   std::string failure;
+  bool goes_on = false;
 };
 
 std::string to_line(const WorkerLine& line);

@@ -15,21 +15,21 @@
 namespace furlong::tune {
 namespace {
 
+/// How often a worker says at most that it goes on: who listens disturbs the core beside its own.
+constexpr std::chrono::milliseconds kSignEvery{100};
+
 class ProcessWorker : public Worker {
  public:
   explicit ProcessWorker(const std::vector<std::string>& command) : process_(command) {}
 
-  WorkerAnswer run(const WorkRequest& request, std::chrono::milliseconds timeout,
+  WorkerAnswer run(const WorkRequest& request, std::chrono::milliseconds turn_limit,
                    const OnEliminated& on_eliminated) override {
     using Read = host::LineChannel::Read;
     auto& channel = process_.channel();
     if (!channel.write(to_line(request))) return ended(WorkerAnswer::End::kDied);
-    const auto deadline = std::chrono::steady_clock::now() + timeout;
     for (;;) {
-      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-          deadline - std::chrono::steady_clock::now());
       std::string line;
-      const Read read = channel.read(line, std::max(left, std::chrono::milliseconds(0)));
+      const Read read = channel.read(line, turn_limit + kSignEvery);
       if (read == Read::kTimeout) {
         process_.kill();
         return ended(WorkerAnswer::End::kHung);
@@ -46,6 +46,8 @@ class ProcessWorker : public Worker {
       }
       if (said.eliminated) {
         if (on_eliminated) on_eliminated(said.eliminated->candidate, said.eliminated->round);
+      } else if (said.goes_on) {
+        continue;
       } else if (said.result) {
         return {WorkerAnswer::End::kDone, std::move(*said.result), {}};
       } else {
@@ -97,6 +99,14 @@ int serve_worker(const std::vector<const OpSpec*>& ops, int core, bool watch,
       }
       request.cell.on_eliminated = [&](int candidate, int round) {
         channel.write(to_line(WorkerLine{WorkerLine::Eliminated{candidate, round}, {}, {}}));
+      };
+      auto signed_at = clock.steady();
+      request.cell.on_turn = [&] {
+        if (clock.steady() - signed_at < kSignEvery) return;
+        signed_at = clock.steady();
+        WorkerLine sign;
+        sign.goes_on = true;
+        channel.write(to_line(sign));
       };
       WorkResult result;
       result.cell = runner->run(request.cell);

@@ -23,7 +23,7 @@ struct WorkerAnswer {
   enum class End {
     kDone,   ///< `result` holds
     kDied,   ///< the process ended: `how` says how
-    kHung,   ///< no answer in time; the process was killed
+    kHung,   ///< a turn took too long; the process was killed
     kFailed  ///< an error that is no candidate's: `how` says which
   };
   End end = End::kDone;
@@ -37,7 +37,9 @@ using OnEliminated = std::function<void(int candidate, int round)>;
 class Worker {
  public:
   virtual ~Worker() = default;
-  virtual WorkerAnswer run(const WorkRequest& request, std::chrono::milliseconds timeout,
+  /// `turn_limit`: what one turn of a candidate may take (CellRequest::on_turn). How long all of
+  /// the request takes is no limit: many candidates take their time, and none of them hangs.
+  virtual WorkerAnswer run(const WorkRequest& request, std::chrono::milliseconds turn_limit,
                            const OnEliminated& on_eliminated) = 0;
   /// CPU seconds it used so far.
   virtual double cpu_seconds() const = 0;

@@ -20,7 +20,7 @@ def main():
         env["XDG_DATA_HOME"] = tmp + "/data"
         done = subprocess.run(
             [tuner, "tune", "fault", "--tier", "coarse", "--grid", "n=1:4", "--grid",
-             "batch=4:16:64", "--no-guard", "--cell-timeout", "1.5", "--worker-memory-gib", "0.5",
+             "batch=4:16:64", "--no-guard", "--cell-timeout", "1.5", "--worker-memory-gib", "0.25",
              "--ledger", tmp + "/ledger", "--lock-dir", tmp + "/lock", "--json"],
             cwd=tmp, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=800)
         if done.returncode != 0:

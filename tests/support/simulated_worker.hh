@@ -57,10 +57,10 @@ class SimulatedWorker : public Worker {
 
   explicit SimulatedWorker(Shared& shared) : shared_(shared) {}
 
-  WorkerAnswer run(const WorkRequest& sent, std::chrono::milliseconds,
+  WorkerAnswer run(const WorkRequest& sent, std::chrono::milliseconds turn_limit,
                    const OnEliminated&) override {
     const double began = shared_.now;
-    auto answer = answer_to(sent);
+    auto answer = answer_to(sent, turn_limit);
     cpu_s_ += shared_.now - began;
     return answer;
   }
@@ -68,18 +68,26 @@ class SimulatedWorker : public Worker {
   double cpu_seconds() const override { return cpu_s_; }
 
  private:
-  WorkerAnswer answer_to(const WorkRequest& sent) {
-    const WorkRequest request = tune::parse_request(tune::to_line(sent));
+  WorkerAnswer answer_to(const WorkRequest& sent, std::chrono::duration<double> turn_limit) {
+    WorkRequest request = tune::parse_request(tune::to_line(sent));
     shared_.died = Fault::kNone;
     race::Runner runner(shared_.spec, request.dtype, [this] { return shared_.now; },
                         {.warm_up_s = 1e-4, .core_probe = shared_.core_probe});
     for (std::size_t i = 0; i < request.ld.size(); ++i) {
       runner.set_ld_verdict(static_cast<int>(i), request.ld[i]);
     }
+    double turn_began = shared_.now;
+    bool hung = false;
+    const auto end_turn = [&] {
+      hung = hung || shared_.now - turn_began > turn_limit.count();
+      turn_began = shared_.now;
+    };
+    request.cell.on_turn = end_turn;
     WorkResult result;
     result.cell = runner.run(request.cell);
+    end_turn();
     shared_.repeated += result.cell.repeated;
-    if (shared_.died == Fault::kHangs) return {WorkerAnswer::End::kHung, {}, "SIGKILL"};
+    if (hung || shared_.died == Fault::kHangs) return {WorkerAnswer::End::kHung, {}, "SIGKILL"};
     if (shared_.died != Fault::kNone) return {WorkerAnswer::End::kDied, {}, "SIGSEGV"};
     for (std::size_t i = 0; i < request.ld.size(); ++i) {
       result.ld.push_back(runner.ld_verdict(static_cast<int>(i)));
